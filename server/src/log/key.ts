@@ -1,0 +1,202 @@
+/**
+ * All keys of the store. A key is 1 byte kind, 2 bytes partition, then its fields in the order below:
+ * numbers big-endian in a fixed width, every string as 2 bytes length and UTF-8, so that byte order is number
+ * order and no key is the beginning of a neighbour's. A kind is never used for anything else, also after it
+ * is gone.
+ *
+ * | kind | name | fields after the partition | value |
+ * |---|---|---|---|
+ * | 00 | meta | name | row |
+ * | 01 | segment | sequence u64 | segment |
+ * | 10 | run | runNumber u64 | row |
+ * | 11 | task | runNumber u64, number u32 | row |
+ * | 12 | operation | runNumber u64, number u32 | row |
+ * | 13 | step | runNumber u64, number u32 | row |
+ * | 14 | proposal (reserved) | runNumber u64, number u32 | row |
+ * | 15 | input request (reserved) | runNumber u64, number u32 | row |
+ * | 16 | signal (reserved) | runNumber u64, number u32 | row |
+ * | 17 | review (reserved) | runNumber u64, number u32 | row |
+ * | 18 | history chunk | runNumber u64, chunkNumber u32 | chunk |
+ * | 20 | name | namespace, runId | row |
+ * | 21 | visibility | namespace, field, value, runNumber u64, number u32 | empty |
+ * | 22 | timer | dueMs u64, runNumber u64 | row or empty |
+ * | 23 | ready | namespace, queue, priority u8, sequence u64, runNumber u64, number u32 | row or empty |
+ * | 24 | lease | runNumber u64, number u32 | row or empty |
+ * | 25 | obligation (reserved) | runNumber u64, number u32 | row |
+ * | 26 | operation key | namespace, keyHash 32 bytes | row |
+ * | 30 | blob chunk | runNumber u64, contentHash 32 bytes, chunkNumber u32 | row |
+ * | 31 | tombstone (reserved) | namespace, runIdHash 32 bytes | row |
+ */
+
+import { type InPartition, type KeyCodec, keyCodec, rangeOfPrefix } from "./key-codec.js";
+import { sha256Field, text, u8, u32, u64 } from "./key-field.js";
+import type { KeyRange } from "./store.js";
+
+export { type InPartition, type KeyCodec, keyAfter, rangeOfPrefix } from "./key-codec.js";
+
+/** What the value under a key of one kind looks like. */
+export type ValueForm = "segment" | "chunk" | "row" | "row-or-empty" | "empty";
+
+/** The name and value form of every kind, by its number. */
+export interface KindInfo {
+  readonly kind: number;
+  readonly name: string;
+  readonly form: ValueForm;
+  /** True if `runNumber` is the first field, so that a run's keys of this kind are one range. */
+  readonly perRun: boolean;
+}
+
+/** A run's own row, and the prefix of all that belongs to it. */
+export interface RunKey extends InPartition {
+  readonly runNumber: number;
+}
+
+/** Something numbered inside a run: a task, operation, step, lease, … */
+export interface InRunKey extends RunKey {
+  readonly number: number;
+}
+
+/** A segment, by the sequence of its first event. */
+export interface SegmentKey extends InPartition {
+  readonly sequence: number;
+}
+
+/** One piece of a run's history, counted from 0. */
+export interface ChunkKey extends RunKey {
+  readonly chunkNumber: number;
+}
+
+/** A run id in its namespace. */
+export interface NameKey extends InPartition {
+  readonly namespace: string;
+  readonly runId: string;
+}
+
+/** One value of one field by which runs (number 0) or their parts are listed. */
+export interface VisibilityKey extends InPartition {
+  readonly namespace: string;
+  readonly field: string;
+  readonly value: string;
+  readonly runNumber: number;
+  readonly number: number;
+}
+
+/** The earliest deadline of a run, in ms of kernel time. */
+export interface TimerKey extends InPartition {
+  readonly dueMs: number;
+  readonly runNumber: number;
+}
+
+/** A claimable task. Within a queue the lowest priority number comes first, then the lowest sequence. */
+export interface ReadyKey extends InPartition {
+  readonly namespace: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly sequence: number;
+  readonly runNumber: number;
+  readonly number: number;
+}
+
+/** An operation by the SHA-256 of its full operation key. */
+export interface OperationKeyKey extends InPartition {
+  readonly namespace: string;
+  readonly keyHash: Uint8Array;
+}
+
+/** A piece of content above the inline bound, counted from 0. */
+export interface BlobKey extends InPartition {
+  readonly runNumber: number;
+  readonly contentHash: Uint8Array;
+  readonly chunkNumber: number;
+}
+
+/** What remains of a deleted run, by the SHA-256 of its id. */
+export interface TombstoneKey extends InPartition {
+  readonly namespace: string;
+  readonly runIdHash: Uint8Array;
+}
+
+/** A row of the store itself. */
+export interface MetaKey extends InPartition {
+  readonly name: string;
+}
+
+const inRun = { runNumber: u64, number: u32 };
+
+export const metaKey: KeyCodec<MetaKey> = keyCodec(0x00, { name: text });
+export const segmentKey: KeyCodec<SegmentKey> = keyCodec(0x01, { sequence: u64 });
+export const runKey: KeyCodec<RunKey> = keyCodec(0x10, { runNumber: u64 });
+export const taskKey: KeyCodec<InRunKey> = keyCodec(0x11, inRun);
+export const operationKey: KeyCodec<InRunKey> = keyCodec(0x12, inRun);
+export const stepKey: KeyCodec<InRunKey> = keyCodec(0x13, inRun);
+export const proposalKey: KeyCodec<InRunKey> = keyCodec(0x14, inRun);
+export const inputRequestKey: KeyCodec<InRunKey> = keyCodec(0x15, inRun);
+export const signalKey: KeyCodec<InRunKey> = keyCodec(0x16, inRun);
+export const reviewKey: KeyCodec<InRunKey> = keyCodec(0x17, inRun);
+export const chunkKey: KeyCodec<ChunkKey> = keyCodec(0x18, { runNumber: u64, chunkNumber: u32 });
+export const nameKey: KeyCodec<NameKey> = keyCodec(0x20, { namespace: text, runId: text });
+export const visibilityKey: KeyCodec<VisibilityKey> = keyCodec(0x21, {
+  namespace: text,
+  field: text,
+  value: text,
+  ...inRun,
+});
+export const timerKey: KeyCodec<TimerKey> = keyCodec(0x22, { dueMs: u64, runNumber: u64 });
+export const readyKey: KeyCodec<ReadyKey> = keyCodec(0x23, {
+  namespace: text,
+  queue: text,
+  priority: u8,
+  sequence: u64,
+  ...inRun,
+});
+export const leaseKey: KeyCodec<InRunKey> = keyCodec(0x24, inRun);
+export const obligationKey: KeyCodec<InRunKey> = keyCodec(0x25, inRun);
+export const operationKeyKey: KeyCodec<OperationKeyKey> = keyCodec(0x26, {
+  namespace: text,
+  keyHash: sha256Field,
+});
+export const blobKey: KeyCodec<BlobKey> = keyCodec(0x30, {
+  runNumber: u64,
+  contentHash: sha256Field,
+  chunkNumber: u32,
+});
+export const tombstoneKey: KeyCodec<TombstoneKey> = keyCodec(0x31, {
+  namespace: text,
+  runIdHash: sha256Field,
+});
+
+/** Every kind there is, in key order. The table above in a form that code can walk. */
+export const KINDS: readonly KindInfo[] = [
+  { kind: metaKey.kind, name: "meta", form: "row", perRun: false },
+  { kind: segmentKey.kind, name: "segment", form: "segment", perRun: false },
+  { kind: runKey.kind, name: "run", form: "row", perRun: true },
+  { kind: taskKey.kind, name: "task", form: "row", perRun: true },
+  { kind: operationKey.kind, name: "operation", form: "row", perRun: true },
+  { kind: stepKey.kind, name: "step", form: "row", perRun: true },
+  { kind: proposalKey.kind, name: "proposal", form: "row", perRun: true },
+  { kind: inputRequestKey.kind, name: "input request", form: "row", perRun: true },
+  { kind: signalKey.kind, name: "signal", form: "row", perRun: true },
+  { kind: reviewKey.kind, name: "review", form: "row", perRun: true },
+  { kind: chunkKey.kind, name: "history chunk", form: "chunk", perRun: true },
+  { kind: nameKey.kind, name: "name", form: "row", perRun: false },
+  { kind: visibilityKey.kind, name: "visibility", form: "empty", perRun: false },
+  { kind: timerKey.kind, name: "timer", form: "row-or-empty", perRun: false },
+  { kind: readyKey.kind, name: "ready", form: "row-or-empty", perRun: false },
+  { kind: leaseKey.kind, name: "lease", form: "row-or-empty", perRun: true },
+  { kind: obligationKey.kind, name: "obligation", form: "row", perRun: true },
+  { kind: operationKeyKey.kind, name: "operation key", form: "row", perRun: false },
+  { kind: blobKey.kind, name: "blob chunk", form: "row", perRun: true },
+  { kind: tombstoneKey.kind, name: "tombstone", form: "row", perRun: false },
+];
+
+/** All keys of one partition, of whatever kind. One range per kind, since the kind comes first. */
+export function rangeOfKind(kind: number, partition: number): KeyRange {
+  return rangeOfPrefix(Uint8Array.of(kind, partition >>> 8, partition & 0xff));
+}
+
+/** All keys of one run, for a kind whose first field is the run's number (`KindInfo.perRun`). */
+export function rangeOfRun(kind: number, run: RunKey): KeyRange {
+  const prefix = runKey.encode(run);
+  prefix[0] = kind;
+  return rangeOfPrefix(prefix);
+}
