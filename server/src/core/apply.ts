@@ -1,0 +1,118 @@
+import { applyRunStarted, emptyRun } from "./apply/run-started.js";
+import { CorruptHistory } from "./apply/corrupt.js";
+import type { ApplyHooks } from "./apply/hooks.js";
+import {
+  applyOperationDoubted,
+  applyOperationIntended,
+  applyOperationObserved,
+  applyOperationReconciled,
+} from "./apply/operations.js";
+import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
+import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
+import { applyStepRecorded } from "./apply/step-recorded.js";
+import {
+  applyAttemptFailed,
+  applyLeaseEnded,
+  applyTaskCancelled,
+  applyTaskCompleted,
+  applyTaskLeased,
+  applyTaskReady,
+  applyTaskTimedOut,
+} from "./apply/tasks.js";
+import type { EventBody, EventMeta } from "./event.js";
+import { compilePlan } from "./plan/compile-plan.js";
+import type { CompiledPlan } from "./plan/task-spec.js";
+import type { MutableRun } from "./state.js";
+
+/** Finds the compiled form of a plan; callers keep a cache in front of `compilePlan`. */
+export type PlanSource = (bytes: Uint8Array) => CompiledPlan;
+
+/** Compiles a plan that was accepted once; a refusal now means that the history is not what was written. */
+export function compileRecordedPlan(bytes: Uint8Array): CompiledPlan {
+  const result = compilePlan(bytes);
+  if (!result.ok) {
+    throw new CorruptHistory("a recorded plan to compile", result.rejection.message);
+  }
+  return result.plan;
+}
+
+const ledgerPlan: CompiledPlan = { bytes: new Uint8Array(0), tasks: [], byName: new Map(), output: undefined };
+
+/**
+ * Makes the state of an aggregate from its first event.
+ * @throws CorruptHistory when the event cannot begin one.
+ */
+export function applyFirst(body: EventBody, meta: EventMeta, plans: PlanSource, hooks: ApplyHooks): MutableRun {
+  if (meta.number !== 1) {
+    throw new CorruptHistory("event 1 first", `it is event ${meta.number}`);
+  }
+  if (body.case === "runStarted") {
+    return applyRunStarted(body.value, plans(body.value.plan ?? ledgerPlan.bytes), meta, hooks);
+  }
+  if (body.case === "operationIntended" && body.value.declaration !== undefined) {
+    const ledger = emptyLedger();
+    ledger.namespace = body.value.declaration.namespace;
+    ledger.principal = body.value.principal;
+    ledger.startedAtMs = meta.atMs;
+    apply(ledger, body, meta, hooks);
+    return ledger;
+  }
+  throw new CorruptHistory("runStarted or operationIntended first", `it is ${body.case}`);
+}
+
+/** The state of an operation of scope NAMESPACE before its first event. */
+export function emptyLedger(): MutableRun {
+  return { ...emptyRun(ledgerPlan), kind: "ledger" };
+}
+
+/**
+ * Changes the state by one event, in O(log n) of its size, except for the events that end or cancel a whole run.
+ * Applying the same events always gives the same state: everything that was decided stands in the event.
+ * @throws CorruptHistory when the event does not fit the state.
+ */
+export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: ApplyHooks): void {
+  if (meta.number !== run.eventCount + 1) {
+    throw new CorruptHistory(`event ${run.eventCount + 1} of run "${run.runId}"`, `it is event ${meta.number}`);
+  }
+  run.eventCount = meta.number;
+  switch (body.case) {
+    case "taskLeased":
+      return applyTaskLeased(run, body.value, meta, hooks);
+    case "taskCompleted":
+      return applyTaskCompleted(run, body.value, meta, hooks);
+    case "leaseEnded":
+      return applyLeaseEnded(run, body.value, meta, hooks);
+    case "attemptFailed":
+      return applyAttemptFailed(run, body.value, meta, hooks);
+    case "taskReady":
+      return applyTaskReady(run, body.value, meta, hooks);
+    case "taskTimedOut":
+      return applyTaskTimedOut(run, body.value, meta, hooks);
+    case "taskCancelled":
+      return applyTaskCancelled(run, body.value, meta, hooks);
+    case "stepRecorded":
+      return applyStepRecorded(run, body.value, meta);
+    case "operationIntended":
+      return applyOperationIntended(run, body.value, meta);
+    case "operationObserved":
+      return applyOperationObserved(run, body.value, meta);
+    case "operationDoubted":
+      return applyOperationDoubted(run, body.value, meta);
+    case "operationReconciled":
+      return applyOperationReconciled(run, body.value, meta);
+    case "reviewOpened":
+      return applyReviewOpened(run, body.value, meta);
+    case "reviewResolved":
+      return applyReviewResolved(run, body.value, meta, hooks);
+    case "cancelRequested":
+      return applyCancelRequested(run, body.value, meta, hooks);
+    case "runClosed":
+      return applyRunClosed(run, body.value, meta, hooks);
+    case "runFaulted":
+      return applyRunFaulted(run, body.value);
+    case "runStarted":
+    case "storeCreated":
+    case "checkpointSealed":
+      throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
+  }
+}

@@ -1,0 +1,29 @@
+import type { MutableRun } from "../state.js";
+
+/**
+ * What applying an event tells its caller besides the changed state: things that live outside the state (ready queues,
+ * armed deadlines, the table of leases) follow from it. A replay passes `silentHooks`.
+ */
+export interface ApplyHooks {
+  /** The task became READY. */
+  taskReady(run: MutableRun, task: number): void;
+  /** Something from which the task's next deadline follows has changed. */
+  taskMoved(run: MutableRun, task: number): void;
+  /** The lease of this version is over; `cause` is the word of `pawl.v1.LostLease`, empty when the worker itself reported. */
+  leaseOver(run: MutableRun, task: number, cause: string): void;
+  /** The leased task should stop: its run was asked to. */
+  cancelAsked(run: MutableRun, task: number): void;
+  /** The run ended. */
+  runClosed(run: MutableRun): void;
+}
+
+function ignore(): void {}
+
+/** Hooks that do nothing. */
+export const silentHooks: ApplyHooks = {
+  taskReady: ignore,
+  taskMoved: ignore,
+  leaseOver: ignore,
+  cancelAsked: ignore,
+  runClosed: ignore,
+};

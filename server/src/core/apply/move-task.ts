@@ -1,0 +1,99 @@
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventMeta } from "../event.js";
+import type { MutableRun, MutableTask } from "../state.js";
+import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../transitions.js";
+import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
+
+/** The task of this number. */
+export function taskOf(run: MutableRun, number: number): MutableTask {
+  const task = run.tasks[number];
+  if (task === undefined) {
+    throw new CorruptHistory(`a task ${number} in run "${run.runId}"`, `it has ${run.tasks.length} tasks`);
+  }
+  return task;
+}
+
+/** The task of this number, which must be LEASED under this lease version. */
+export function leasedTaskOf(run: MutableRun, number: number, leaseVersion: number): MutableTask {
+  const task = taskOf(run, number);
+  if (task.status !== TaskStatus.LEASED || task.leaseVersion !== leaseVersion) {
+    throw new CorruptHistory(
+      `task ${number} to be LEASED under lease version ${leaseVersion}`,
+      `it is ${taskStatusName(task.status)} under ${task.leaseVersion}`,
+    );
+  }
+  return task;
+}
+
+/** Moves a task to another state and keeps the counts of its run. Everything that follows for other tasks is in `endTask`. */
+export function moveTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
+  if (!isLegal(taskTransitions, task.status, to)) {
+    throw new CorruptHistory(
+      `a state that may follow ${taskStatusName(task.status)} for task ${task.number}`,
+      `it is ${taskStatusName(to)}`,
+    );
+  }
+  task.status = to;
+  task.version++;
+  if (to === TaskStatus.READY) {
+    task.readyAtMs = meta.atMs;
+    if (task.firstReadyAtMs === 0) {
+      task.firstReadyAtMs = meta.atMs;
+    }
+  } else if (isTaskClosed(to)) {
+    task.closedAtMs = meta.atMs;
+    run.openTasks--;
+    if (to === TaskStatus.FAILED || to === TaskStatus.SKIPPED) {
+      run.failedTasks++;
+    }
+  }
+}
+
+/** Moves a task to READY and says so. */
+export function makeReady(run: MutableRun, task: MutableTask, meta: EventMeta, hooks: ApplyHooks): void {
+  moveTask(run, task, TaskStatus.READY, meta);
+  hooks.taskMoved(run, task.number);
+  if (run.status === RunStatus.RUNNING) {
+    hooks.taskReady(run, task.number);
+  }
+}
+
+/** Opens the tasks that waited for this completed one: joins count down, they never scan. */
+export function releaseDependents(run: MutableRun, completed: MutableTask, meta: EventMeta, hooks: ApplyHooks): void {
+  for (const number of run.plan.tasks[completed.number]?.dependents ?? []) {
+    const dependent = taskOf(run, number);
+    dependent.openNeeds--;
+    if (dependent.openNeeds === 0 && dependent.status === TaskStatus.BLOCKED) {
+      makeReady(run, dependent, meta, hooks);
+    }
+  }
+}
+
+/** Ends every BLOCKED task that needs this failed one, however far behind it. Each task is skipped once, so a run pays O(edges) in all. */
+export function skipDependents(run: MutableRun, failed: MutableTask, meta: EventMeta): void {
+  const queue = [failed.number];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (const number of run.plan.tasks[next]?.dependents ?? []) {
+      const dependent = taskOf(run, number);
+      if (dependent.status === TaskStatus.BLOCKED) {
+        moveTask(run, dependent, TaskStatus.SKIPPED, meta);
+        queue.push(number);
+      }
+    }
+  }
+}
+
+/** What follows when a lease-holding task went to `to`: FAILED skips dependents, READY is offered again. */
+export function settleTask(run: MutableRun, task: MutableTask, to: TaskStatus, parts: { meta: EventMeta; hooks: ApplyHooks }): void {
+  const { meta, hooks } = parts;
+  if (to === TaskStatus.READY) {
+    makeReady(run, task, meta, hooks);
+    return;
+  }
+  moveTask(run, task, to, meta);
+  hooks.taskMoved(run, task.number);
+  if (to === TaskStatus.FAILED) {
+    skipDependents(run, task, meta);
+  }
+}

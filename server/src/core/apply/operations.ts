@@ -1,0 +1,124 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { EventMeta, EventValue } from "../event.js";
+import type { MutableOperation, MutableRun } from "../state.js";
+import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
+import { CorruptHistory } from "./corrupt.js";
+
+/** The operation of this number. */
+export function operationOf(run: MutableRun, number: number): MutableOperation {
+  const operation = run.operations[number];
+  if (operation === undefined) {
+    throw new CorruptHistory(`an operation ${number} in run "${run.runId}"`, `it has ${run.operations.length}`);
+  }
+  return operation;
+}
+
+/** Moves an operation to another state. */
+export function moveOperation(run: MutableRun, operation: MutableOperation, to: OperationStatus, atMs: number): void {
+  if (!isLegal(operationTransitions, operation.status, to)) {
+    throw new CorruptHistory(
+      `a state that may follow ${operationStatusName(operation.status)} for operation ${operation.declaration.key}`,
+      `it is ${operationStatusName(to)}`,
+    );
+  }
+  operation.status = to;
+  operation.version++;
+  if (isSettled(to)) {
+    operation.settledAtMs = atMs;
+    operation.callOpen = false;
+    operation.failure = to === OperationStatus.OBSERVED ? undefined : operation.failure;
+    run.unsettled.delete(operation.number);
+  }
+}
+
+/** An operation was intended. */
+export function applyOperationIntended(run: MutableRun, event: EventValue<"operationIntended">, meta: EventMeta): void {
+  if (event.declaration !== undefined) {
+    declareOperation(run, event, meta);
+    return;
+  }
+  const operation = operationOf(run, event.operation);
+  moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
+  operation.intentId = event.intentId;
+  operation.task = event.task;
+  operation.leaseVersion = event.leaseVersion;
+  operation.callByMs = event.callByMs;
+  operation.intendedAtMs = meta.atMs;
+  operation.callOpen = true;
+  operation.calls++;
+  operation.lookUps = 0;
+  operation.lookUpAtMs = 0;
+}
+
+function declareOperation(run: MutableRun, event: EventValue<"operationIntended">, meta: EventMeta): void {
+  const { declaration } = event;
+  if (declaration === undefined || event.operation !== run.operations.length) {
+    throw new CorruptHistory(`operation ${run.operations.length} to be declared next`, `it is ${event.operation}`);
+  }
+  run.operations.push({
+    number: event.operation,
+    declaration,
+    status: OperationStatus.INTENDED,
+    version: 1,
+    intentId: event.intentId,
+    task: event.task,
+    leaseVersion: event.leaseVersion,
+    callByMs: event.callByMs,
+    firstIntendedAtMs: meta.atMs,
+    intendedAtMs: meta.atMs,
+    callOpen: true,
+    calls: 1,
+    result: undefined,
+    failure: undefined,
+    settledAtMs: 0,
+    settledIntentId: "",
+    reconciled: false,
+    lookUps: 0,
+    lookUpAtMs: 0,
+    openReview: undefined,
+  });
+  run.operationsByKey.set(declaration.key, event.operation);
+  run.unsettled.add(event.operation);
+}
+
+/** A call ended. */
+export function applyOperationObserved(run: MutableRun, event: EventValue<"operationObserved">, meta: EventMeta): void {
+  const operation = operationOf(run, event.operation);
+  const { outcome } = event;
+  operation.callOpen = false;
+  if (outcome.case === "result") {
+    operation.result = outcome.value;
+    operation.settledIntentId = event.intentId;
+    operation.reconciled = event.late;
+  } else if (outcome.case !== undefined) {
+    operation.failure = outcome.value;
+    if (outcome.case === "refused") {
+      operation.settledIntentId = event.intentId;
+      operation.reconciled = event.late;
+    }
+  }
+  moveOperation(run, operation, event.next, meta.atMs);
+}
+
+/** The outcome of a call became unknown. */
+export function applyOperationDoubted(run: MutableRun, event: EventValue<"operationDoubted">, meta: EventMeta): void {
+  const operation = operationOf(run, event.operation);
+  moveOperation(run, operation, OperationStatus.IN_DOUBT, meta.atMs);
+}
+
+/** A look-up told something. */
+export function applyOperationReconciled(run: MutableRun, event: EventValue<"operationReconciled">, meta: EventMeta): void {
+  const operation = operationOf(run, event.operation);
+  const { finding } = event;
+  if (finding.case === "found") {
+    operation.result = finding.value;
+    operation.reconciled = true;
+  } else if (finding.case === "unknown") {
+    operation.failure = finding.value;
+    operation.lookUps++;
+    operation.lookUpAtMs = event.lookUpAtMs;
+  } else {
+    operation.callOpen = false;
+  }
+  moveOperation(run, operation, event.next, meta.atMs);
+}

@@ -1,0 +1,110 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type { EventMeta, EventValue } from "../event.js";
+import type { MutableReview, MutableRun } from "../state.js";
+import { isSettled } from "../transitions.js";
+import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
+import { settleTask, taskOf } from "./move-task.js";
+import { moveOperation, operationOf } from "./operations.js";
+
+/** A person is needed. */
+export function applyReviewOpened(run: MutableRun, event: EventValue<"reviewOpened">, meta: EventMeta): void {
+  run.reviews.push({
+    number: event.review,
+    subject: event.subject,
+    operation: event.operation,
+    task: event.task,
+    known: event.known,
+    openedAtMs: meta.atMs,
+    resolvedAtMs: 0,
+    choice: ReviewChoice.UNSPECIFIED,
+    reason: "",
+    principal: "",
+    result: undefined,
+    version: 1,
+    waitingTasks: [],
+  });
+  if (event.subject === ReviewSubject.OPERATION) {
+    const operation = operationOf(run, event.operation);
+    operation.openReview = event.review;
+    moveOperation(run, operation, OperationStatus.NEEDS_REVIEW, meta.atMs);
+  }
+}
+
+/** A person decided, or a late observation made the decision needless. */
+export function applyReviewResolved(
+  run: MutableRun,
+  event: EventValue<"reviewResolved">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  const review = run.reviews[event.review];
+  if (review === undefined) {
+    throw new CorruptHistory(`a review ${event.review} in run "${run.runId}"`, `it has ${run.reviews.length}`);
+  }
+  review.resolvedAtMs = meta.atMs;
+  review.choice = event.choice;
+  review.reason = event.reason;
+  review.principal = event.principal;
+  review.result = event.result;
+  review.version++;
+  if (review.subject === ReviewSubject.OPERATION) {
+    resolveOperation(run, review, meta);
+  } else if (review.subject === ReviewSubject.RUN) {
+    run.fault = "";
+    run.version++;
+  }
+  wakeWaitingTasks(run, review, meta, hooks);
+}
+
+function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMeta): void {
+  const operation = operationOf(run, review.operation);
+  operation.openReview = undefined;
+  if (isSettled(operation.status) || operation.status === OperationStatus.INTENDED) {
+    return; // A late observation came first; the review is only closed.
+  }
+  operation.callOpen = false;
+  if (review.choice === ReviewChoice.DONE) {
+    operation.result = review.result;
+    operation.reconciled = true;
+    moveOperation(run, operation, OperationStatus.OBSERVED, meta.atMs);
+  } else if (review.choice === ReviewChoice.RETRY) {
+    moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
+  } else {
+    operation.failure = abandonedBy(review);
+    operation.reconciled = true;
+    moveOperation(run, operation, OperationStatus.ABANDONED, meta.atMs);
+  }
+}
+
+function abandonedBy(review: MutableReview): FailureShape {
+  return {
+    kind: "OperationAbandoned",
+    code: "PAWL_OPERATION_ABANDONED",
+    message: review.reason,
+    stack: "",
+    retryable: false,
+    origin: FailureOrigin.PERSON,
+  };
+}
+
+function wakeWaitingTasks(run: MutableRun, review: MutableReview, meta: EventMeta, hooks: ApplyHooks): void {
+  const waiting = review.waitingTasks;
+  review.waitingTasks = [];
+  for (const number of waiting) {
+    const task = taskOf(run, number);
+    if (task.status !== TaskStatus.NEEDS_REVIEW || run.status !== RunStatus.RUNNING) {
+      continue;
+    }
+    if (review.choice === ReviewChoice.FAIL) {
+      task.failure = abandonedBy(review);
+      settleTask(run, task, TaskStatus.FAILED, { meta, hooks });
+    } else {
+      settleTask(run, task, TaskStatus.READY, { meta, hooks });
+    }
+  }
+}

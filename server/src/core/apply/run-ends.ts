@@ -1,0 +1,57 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventMeta, EventValue } from "../event.js";
+import type { MutableRun } from "../state.js";
+import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
+import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
+import { moveTask } from "./move-task.js";
+
+/** Somebody asked the run to stop: what nobody holds ends at once, what is leased is told. */
+export function applyCancelRequested(
+  run: MutableRun,
+  event: EventValue<"cancelRequested">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  run.cancelRequestedAtMs = meta.atMs;
+  run.cancelReason = event.reason;
+  run.version++;
+  for (const task of run.tasks) {
+    if (task.status === TaskStatus.LEASED) {
+      hooks.taskMoved(run, task.number);
+      hooks.cancelAsked(run, task.number);
+    } else if (!isTaskClosed(task.status)) {
+      moveTask(run, task, TaskStatus.CANCELLED, meta);
+      hooks.taskMoved(run, task.number);
+    }
+  }
+}
+
+/** The run ended; whatever task is still open ends with it. */
+export function applyRunClosed(run: MutableRun, event: EventValue<"runClosed">, meta: EventMeta, hooks: ApplyHooks): void {
+  if (!isLegal(runTransitions, run.status, event.status)) {
+    throw new CorruptHistory(
+      `a state that may follow ${runStatusName(run.status)} for run "${run.runId}"`,
+      `it is ${runStatusName(event.status)}`,
+    );
+  }
+  run.status = event.status;
+  run.version++;
+  run.closedAtMs = meta.atMs;
+  run.failure = event.failure;
+  if (run.openTasks > 0) {
+    for (const task of run.tasks) {
+      if (!isTaskClosed(task.status)) {
+        moveTask(run, task, TaskStatus.CANCELLED, meta);
+        hooks.taskMoved(run, task.number);
+      }
+    }
+  }
+  hooks.runClosed(run);
+}
+
+/** The kernel's own code failed for this run; nothing of it is offered until a person decides. */
+export function applyRunFaulted(run: MutableRun, event: EventValue<"runFaulted">): void {
+  run.fault = `${event.command}: ${event.error}`;
+  run.version++;
+}

@@ -1,0 +1,102 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventMeta, EventValue } from "../event.js";
+import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
+import type { MutableRun, MutableTask } from "../state.js";
+import type { ApplyHooks } from "./hooks.js";
+
+/** Makes the state of a run from its first event. */
+export function applyRunStarted(
+  event: EventValue<"runStarted">,
+  plan: CompiledPlan,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): MutableRun {
+  const run: MutableRun = {
+    ...emptyRun(plan),
+    namespace: event.namespace,
+    runId: event.runId,
+    incarnation: event.incarnation,
+    workflow: event.workflow,
+    input: event.input,
+    fingerprint: event.fingerprint,
+    labels: event.labels,
+    traceparent: event.traceparent,
+    principal: event.principal,
+    startedAtMs: meta.atMs,
+    eventCount: meta.number,
+    tasks: plan.tasks.map((spec) => newTask(spec, meta.atMs)),
+    openTasks: plan.tasks.length,
+  };
+  for (const task of run.tasks) {
+    if (task.status === TaskStatus.READY) {
+      hooks.taskMoved(run, task.number);
+      hooks.taskReady(run, task.number);
+    }
+  }
+  return run;
+}
+
+/** A state without tasks, operations, steps or reviews. */
+export function emptyRun(plan: CompiledPlan): MutableRun {
+  return {
+    kind: "run",
+    namespace: "",
+    runId: "",
+    incarnation: 1,
+    workflow: "",
+    status: RunStatus.RUNNING,
+    version: 1,
+    plan,
+    input: undefined,
+    fingerprint: noBytes,
+    labels: [],
+    traceparent: "",
+    principal: "",
+    startedAtMs: 0,
+    closedAtMs: 0,
+    cancelRequestedAtMs: 0,
+    cancelReason: "",
+    failure: undefined,
+    eventCount: 0,
+    fault: "",
+    tasks: [],
+    openTasks: 0,
+    failedTasks: 0,
+    operations: [],
+    operationsByKey: new Map(),
+    unsettled: new Set(),
+    steps: [],
+    stepsByIdentity: new Map(),
+    reviews: [],
+  };
+}
+
+const noBytes = new Uint8Array(0);
+
+/** A task in its first state: READY when it needs nothing, BLOCKED otherwise. */
+export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
+  const isReady = spec.needs.length === 0;
+  return {
+    number: spec.number,
+    status: isReady ? TaskStatus.READY : TaskStatus.BLOCKED,
+    version: 0,
+    attempt: 0,
+    usedAttempts: 0,
+    leaseVersion: 0,
+    sessionId: "",
+    worker: "",
+    firstReadyAtMs: isReady ? startedAtMs : 0,
+    readyAtMs: isReady ? startedAtMs : 0,
+    leasedAtMs: 0,
+    dueAtMs: 0,
+    closedAtMs: 0,
+    output: undefined,
+    failure: undefined,
+    progress: undefined,
+    unacknowledgedOffers: 0,
+    leaseEndReason: LeaseEndReason.UNSPECIFIED,
+    reportedLeaseVersion: 0,
+    openNeeds: spec.needs.length,
+  };
+}

@@ -1,0 +1,186 @@
+import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import type { CompiledPlan } from "./plan/task-spec.js";
+
+/**
+ * Commands: what may be asked of one aggregate. They are never stored, so they are free to change.
+ * A task is named by its number (where a lease handle is known) or its name. Payloads are encoded `pawl.v1.Payload`
+ * messages that the edge has checked; digests and fingerprints were computed there too.
+ */
+export type Command =
+  | StartRun
+  | LeaseTask
+  | EndLease
+  | CompleteTask
+  | FailTask
+  | ConfirmCancel
+  | RecordStep
+  | IntendOperation
+  | ObserveOperation
+  | ReconcileOperation
+  | FireDeadline
+  | CancelRun
+  | TerminateRun
+  | ResolveReview;
+
+/** A task by number or by name. */
+export type TaskRef = number | string;
+
+/** Begins a run, or says that it exists. */
+export interface StartRun {
+  readonly kind: "StartRun";
+  readonly namespace: string;
+  readonly runId: string;
+  readonly workflow: string;
+  readonly plan: CompiledPlan;
+  readonly input: Uint8Array | undefined;
+  readonly fingerprint: Uint8Array;
+  readonly labels: readonly { readonly key: string; readonly value: string }[];
+  readonly traceparent: string;
+}
+
+/** Gives a READY task to a worker. Made by the dispatcher alone. */
+export interface LeaseTask {
+  readonly kind: "LeaseTask";
+  readonly task: number;
+  readonly sessionId: string;
+  readonly worker: string;
+}
+
+/** Ends a lease without a report. */
+export interface EndLease {
+  readonly kind: "EndLease";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly reason: LeaseEndReason;
+  /** RETURNED only: not to be offered before, in ms from now. */
+  readonly delayMs: number;
+  readonly progress: Uint8Array | undefined;
+}
+
+/** Reports a completion. */
+export interface CompleteTask {
+  readonly kind: "CompleteTask";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly output: Uint8Array | undefined;
+}
+
+/** Reports a failed attempt. */
+export interface FailTask {
+  readonly kind: "FailTask";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly failure: FailureShape;
+  /** Instead of the policy's wait, in ms. */
+  readonly retryAfterMs: number | undefined;
+  readonly progress: Uint8Array | undefined;
+}
+
+/** Reports that an attempt stopped because its run was asked to stop. */
+export interface ConfirmCancel {
+  readonly kind: "ConfirmCancel";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly failure: FailureShape;
+}
+
+/** Records a step. */
+export interface RecordStep {
+  readonly kind: "RecordStep";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly name: string;
+  readonly key: string | undefined;
+  readonly value: Uint8Array | undefined;
+  readonly failure: FailureShape | undefined;
+  readonly seenThrough: number;
+  readonly read: boolean;
+}
+
+/** Who acts on an operation: a lease, or (scope NAMESPACE) nobody in particular. */
+export interface OperationLease {
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+}
+
+/** Records an intent. */
+export interface IntendOperation {
+  readonly kind: "IntendOperation";
+  readonly namespace: string;
+  readonly lease: OperationLease | undefined;
+  readonly intentId: string;
+  readonly name: string;
+  readonly scope: OperationScope;
+  readonly key: string | undefined;
+  readonly target: string;
+  readonly payload: Uint8Array;
+  readonly fingerprint: Uint8Array;
+  readonly sinkKind: SinkKind;
+  readonly keyWindowMs: number;
+  readonly settleMs: number;
+  readonly callTimeoutMs: number;
+  readonly seenThrough: number;
+}
+
+/** How a call ended. */
+export type ObservedOutcome =
+  | { readonly case: "result"; readonly value: Uint8Array }
+  | { readonly case: "refused"; readonly value: FailureShape }
+  | { readonly case: "notSent"; readonly value: FailureShape }
+  | { readonly case: "unknown"; readonly value: FailureShape };
+
+/** Records how a call ended. */
+export interface ObserveOperation {
+  readonly kind: "ObserveOperation";
+  readonly operationKey: string;
+  readonly intentId: string;
+  readonly outcome: ObservedOutcome;
+}
+
+/** What a look-up found. */
+export type Finding =
+  | { readonly case: "found"; readonly value: Uint8Array }
+  | { readonly case: "absent" }
+  | { readonly case: "unknown"; readonly value: FailureShape };
+
+/** Records what a look-up found. */
+export interface ReconcileOperation {
+  readonly kind: "ReconcileOperation";
+  readonly lease: OperationLease | undefined;
+  readonly operationKey: string;
+  readonly intentId: string;
+  readonly finding: Finding;
+}
+
+/** Says that a deadline of a task may be due. Late or repeated ones are harmless: only what is due by `nowMs` happens. */
+export interface FireDeadline {
+  readonly kind: "FireDeadline";
+  readonly task: number;
+}
+
+/** Asks a run to stop. */
+export interface CancelRun {
+  readonly kind: "CancelRun";
+  readonly expectedVersion: number | undefined;
+  readonly reason: string;
+}
+
+/** Ends a run at once. */
+export interface TerminateRun {
+  readonly kind: "TerminateRun";
+  readonly expectedVersion: number | undefined;
+  readonly reason: string;
+}
+
+/** Resolves a review. */
+export interface ResolveReview {
+  readonly kind: "ResolveReview";
+  readonly review: number;
+  readonly expectedVersion: number;
+  readonly choice: ReviewChoice;
+  readonly result: Uint8Array | undefined;
+  readonly reason: string;
+}

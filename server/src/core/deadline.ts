@@ -1,0 +1,43 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { TaskSpec } from "./plan/task-spec.js";
+import type { Run, Task } from "./state.js";
+
+/**
+ * When something about this task is due next, in ms since the Unix epoch; undefined when nothing is.
+ * Lease ends are not here: they live outside the state, since renewals are memory only.
+ */
+export function nextDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
+  switch (task.status) {
+    case TaskStatus.READY:
+      return earliest(after(task.readyAtMs, spec.scheduleToStartMs), closeDeadline(task, spec));
+    case TaskStatus.BACKOFF:
+      return earliest(task.dueAtMs, closeDeadline(task, spec));
+    case TaskStatus.LEASED:
+      return earliest(
+        earliest(after(task.leasedAtMs, spec.startToCloseMs), closeDeadline(task, spec)),
+        graceDeadlineMs(run, spec),
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** When the grace after cancellation is over; undefined when nobody asked the run to stop. */
+export function graceDeadlineMs(run: Run, spec: TaskSpec): number | undefined {
+  return run.cancelRequestedAtMs === 0 ? undefined : run.cancelRequestedAtMs + spec.cancelGraceMs;
+}
+
+function closeDeadline(task: Task, spec: TaskSpec): number | undefined {
+  return after(task.firstReadyAtMs, spec.scheduleToCloseMs);
+}
+
+function after(startMs: number, lengthMs: number | undefined): number | undefined {
+  return lengthMs === undefined ? undefined : startMs + lengthMs;
+}
+
+function earliest(left: number | undefined, right: number | undefined): number | undefined {
+  if (left === undefined) {
+    return right;
+  }
+  return right === undefined ? left : Math.min(left, right);
+}

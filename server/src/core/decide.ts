@@ -1,0 +1,52 @@
+import type { Command, StartRun } from "./command.js";
+import type { DecideContext } from "./context.js";
+import type { Decision } from "./decision.js";
+import { decideEndLease } from "./decide/end-lease.js";
+import { decideCancelRun, decideTerminateRun } from "./decide/end-run.js";
+import { decideFireDeadline } from "./decide/fire-deadline.js";
+import { decideIntendOperation } from "./decide/intend-operation.js";
+import { decideLeaseTask } from "./decide/lease-task.js";
+import { decideObserveOperation } from "./decide/observe-operation.js";
+import { decideReconcileOperation } from "./decide/reconcile-operation.js";
+import { decideRecordStep } from "./decide/record-step.js";
+import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
+import { decideResolveReview } from "./decide/resolve-review.js";
+import { decideStartRun } from "./decide/start-run.js";
+import type { Run } from "./state.js";
+
+/**
+ * Decides one command on one run: events, or a rejection. Synchronous and pure: the same state, command and context
+ * always give the same answer, and nothing is changed here. The caller applies the events before it decides the next command.
+ */
+export function decide(run: Run, command: Exclude<Command, StartRun>, ctx: DecideContext): Decision {
+  switch (command.kind) {
+    case "LeaseTask":
+      return decideLeaseTask(run, command);
+    case "EndLease":
+      return decideEndLease(run, command, ctx);
+    case "CompleteTask":
+      return decideCompleteTask(run, command, ctx);
+    case "FailTask":
+      return decideFailTask(run, command, ctx);
+    case "ConfirmCancel":
+      return decideConfirmCancel(run, command);
+    case "RecordStep":
+      return decideRecordStep(run, command, ctx);
+    case "IntendOperation":
+      return decideIntendOperation(run, command, ctx);
+    case "ObserveOperation":
+      return decideObserveOperation(run, command, ctx);
+    case "ReconcileOperation":
+      return decideReconcileOperation(run, command, ctx);
+    case "FireDeadline":
+      return decideFireDeadline(run, command, ctx);
+    case "CancelRun":
+      return decideCancelRun(run, command, ctx);
+    case "TerminateRun":
+      return decideTerminateRun(run, command, ctx);
+    case "ResolveReview":
+      return decideResolveReview(run, command, ctx);
+  }
+}
+
+export { decideStartRun };

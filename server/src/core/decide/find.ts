@@ -1,0 +1,66 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { lostLeaseCause } from "../lease-cause.js";
+import type { TaskRef } from "../command.js";
+import type { TaskSpec } from "../plan/task-spec.js";
+import { illegalTransition, notFound, type Rejection } from "../rejection.js";
+import type { Run, Task } from "../state.js";
+import { runStatusName, taskStatusName } from "../transitions.js";
+
+/** A task with its specification. */
+export interface FoundTask {
+  readonly task: Task;
+  readonly spec: TaskSpec;
+}
+
+/** Finds a task by number or name; undefined when the run has none. */
+export function findTask(run: Run, ref: TaskRef): FoundTask | undefined {
+  const number = typeof ref === "number" ? ref : run.plan.byName.get(ref);
+  if (number === undefined) {
+    return undefined;
+  }
+  const task = run.tasks[number];
+  const spec = run.plan.tasks[number];
+  return task === undefined || spec === undefined ? undefined : { task, spec };
+}
+
+/** Refusal of a task that does not exist. */
+export function taskNotFound(ref: TaskRef): Rejection {
+  return notFound("task", `${ref}`);
+}
+
+/** Refusal of a lease that is not the current one. `held` is the caller's. */
+export function leaseLost(task: Task, held: number): Rejection {
+  const status = taskStatusName(task.status);
+  const cause = held === task.leaseVersion ? lostLeaseCause(task.leaseEndReason) : "";
+  return {
+    reason: "PAWL_LEASE_LOST",
+    message:
+      `Expected lease version ${held} to hold the task, but it is ${status} under lease version ${task.leaseVersion}. ` +
+      "Stop the attempt: nothing it reports counts any more.",
+    detail: {
+      case: "leaseLost",
+      value: {
+        held,
+        current: task.leaseVersion,
+        status,
+        cause: task.leaseEndReason === LeaseEndReason.UNSPECIFIED ? "" : cause,
+      },
+    },
+  };
+}
+
+/** True when this lease version holds the task now. */
+export function holds(task: Task, leaseVersion: number): boolean {
+  return task.status === TaskStatus.LEASED && task.leaseVersion === leaseVersion;
+}
+
+/** Refusal of a command on a run that has ended. */
+export function runOver(run: Run, command: string): Rejection {
+  const status = runStatusName(run.status);
+  return illegalTransition(
+    "PAWL_RUN_OVER",
+    { entity: "run", status, command, legal: [] },
+    `Expected run "${run.runId}" to be open for ${command}, but it is ${status}. Nothing was changed.`,
+  );
+}

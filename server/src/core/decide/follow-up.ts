@@ -1,0 +1,52 @@
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { EventBody } from "../event.js";
+import type { Run } from "../state.js";
+import { isRunOpen } from "../transitions.js";
+import { kernelFailure } from "./kernel-failure.js";
+import { openReview } from "./open-review.js";
+
+/**
+ * What must follow from the state as it now is, in the same commit: a run without open tasks ends, and an ended run
+ * leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it answers nothing.
+ */
+export function decideFollowUp(run: Run): EventBody[] {
+  if (run.kind === "ledger") {
+    return [];
+  }
+  if (isRunOpen(run.status)) {
+    return run.openTasks === 0 ? [closeRun(run)] : [];
+  }
+  return reviewUnsettled(run);
+}
+
+function closeRun(run: Run): EventBody {
+  if (run.cancelRequestedAtMs !== 0) {
+    const failure = kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
+    return { case: "runClosed", value: { status: RunStatus.CANCELLED, failure, principal: "" } };
+  }
+  if (run.failedTasks === 0) {
+    return { case: "runClosed", value: { status: RunStatus.COMPLETED, principal: "" } };
+  }
+  return { case: "runClosed", value: { status: RunStatus.FAILED, failure: failureOf(run), principal: "" } };
+}
+
+function failureOf(run: Run): FailureShape {
+  const failed = run.tasks.find((task) => task.status === TaskStatus.FAILED);
+  const name = failed === undefined ? "" : (run.plan.tasks[failed.number]?.name ?? "");
+  const failure = kernelFailure("TaskFailed", "PAWL_TASK_FAILED", `Task "${name}" failed for good.`, false);
+  return failed?.failure === undefined ? failure : { ...failure, cause: failed.failure as FailureShape };
+}
+
+function reviewUnsettled(run: Run): EventBody[] {
+  for (const number of run.unsettled) {
+    const operation = run.operations[number];
+    if (operation === undefined || operation.openReview !== undefined || operation.status !== OperationStatus.IN_DOUBT) {
+      continue;
+    }
+    return [openReview(run, { subject: ReviewSubject.OPERATION, operation, task: operation.task })];
+  }
+  return [];
+}

@@ -1,0 +1,179 @@
+import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { IntendOperation } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, type IntentReply, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { equalBytes } from "../identity/content-digest.js";
+import { limits } from "../limits.js";
+import { fingerprintConflict, illegalTransition } from "../rejection.js";
+import type { Operation, Run } from "../state.js";
+import { isRunOpen } from "../transitions.js";
+import { type FoundTask, findTask, holds, leaseLost, runOver, taskNotFound } from "./find.js";
+import { keyOfIntent, planVersionOfTask } from "./operation-identity.js";
+import { answerDoubt } from "./settle-doubt.js";
+
+/**
+ * Records the intent of an effect, or says what to do instead.
+ * Refusals, in order: no task, run over, lease lost, fingerprint conflict, too many operations.
+ */
+export function decideIntendOperation(run: Run, command: IntendOperation, ctx: DecideContext): Decision {
+  const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
+  if (command.lease !== undefined) {
+    const refusal = refuseLease(run, command, found);
+    if (refusal !== undefined) {
+      return refusal;
+    }
+  }
+  const { key, uuid } = keyOfIntent(run, found?.spec, command, ctx);
+  const number = run.operationsByKey.get(key);
+  const operation = number === undefined ? undefined : run.operations[number];
+  if (operation !== undefined) {
+    return equalBytes(operation.declaration.fingerprint, command.fingerprint)
+      ? answerKnown(run, operation, { command, found, ctx })
+      : reject(
+          fingerprintConflict({
+            entity: "operation",
+            id: key,
+            recorded: operation.declaration.fingerprint,
+            received: command.fingerprint,
+            differs: operation.declaration.target === command.target ? "payload" : "target",
+          }),
+        );
+  }
+  if (run.operations.length >= limits.operationsMax) {
+    return reject(tooMany());
+  }
+  return accept([firstIntent(run, command, { key, uuid, found, ctx })], {
+    existing: false,
+    intent: { case: "proceed", operationKey: key, callMs: command.callTimeoutMs },
+  });
+}
+
+function refuseLease(run: Run, command: IntendOperation, found: FoundTask | undefined): Decision | undefined {
+  const { lease } = command;
+  if (lease === undefined) {
+    return undefined;
+  }
+  if (found === undefined) {
+    return reject(taskNotFound(lease.task));
+  }
+  if (!isRunOpen(run.status)) {
+    return reject(runOver(run, "IntendOperation"));
+  }
+  return holds(found.task, lease.leaseVersion) ? undefined : reject(leaseLost(found.task, lease.leaseVersion));
+}
+
+function tooMany(): Parameters<typeof reject>[0] {
+  return illegalTransition(
+    "PAWL_TOO_LARGE",
+    { entity: "run", status: "RUNNING", command: "IntendOperation", legal: ["report output", "report failure"] },
+    `Expected at most ${limits.operationsMax} operations in a run, but this would be one more. Split the work into several runs.`,
+  );
+}
+
+interface FirstIntentParts {
+  readonly key: string;
+  readonly uuid: string;
+  readonly found: FoundTask | undefined;
+  readonly ctx: DecideContext;
+}
+
+function firstIntent(run: Run, command: IntendOperation, parts: FirstIntentParts): EventBody {
+  const { ctx, found } = parts;
+  const isNamespace = command.scope === OperationScope.NAMESPACE;
+  const isIdempotent = command.sinkKind === SinkKind.IDEMPOTENT;
+  return {
+    case: "operationIntended",
+    value: {
+      operation: run.operations.length,
+      intentId: command.intentId,
+      leaseVersion: command.lease?.leaseVersion ?? 0,
+      callByMs: ctx.nowMs + command.callTimeoutMs,
+      seenThrough: command.seenThrough,
+      task: found?.task.number ?? 0,
+      principal: isNamespace ? ctx.principal : "",
+      declaration: {
+        key: parts.key,
+        uuid: parts.uuid,
+        name: command.name,
+        scope: command.scope,
+        task: found?.task.number ?? 0,
+        discriminator: command.key,
+        target: command.target,
+        payload: command.payload,
+        fingerprint: command.fingerprint,
+        sinkKind: command.sinkKind,
+        keyWindowEndsMs: isIdempotent ? ctx.nowMs + command.keyWindowMs : 0,
+        settleMs: command.settleMs,
+        callTimeoutMs: command.callTimeoutMs,
+        planVersion: planVersionOfTask,
+        namespace: isNamespace ? command.namespace : "",
+      },
+    },
+  };
+}
+
+/** What `answerKnown` and the doubt policies need besides run and operation. */
+export interface IntentParts {
+  readonly command: Pick<IntendOperation, "intentId" | "lease" | "seenThrough">;
+  readonly found: FoundTask | undefined;
+  readonly ctx: DecideContext;
+}
+
+function answerKnown(run: Run, operation: Operation, parts: IntentParts): Decision {
+  switch (operation.status) {
+    case OperationStatus.OBSERVED:
+    case OperationStatus.REFUSED:
+    case OperationStatus.ABANDONED:
+      return acceptExisting({ existing: true, intent: { case: "reuse", operationKey: operation.declaration.key } });
+    case OperationStatus.INTENDED:
+      return answerIntended(run, operation, parts);
+    default:
+      return answerDoubt(run, operation, parts);
+  }
+}
+
+function answerIntended(run: Run, operation: Operation, parts: IntentParts): Decision {
+  const { command, ctx } = parts;
+  if (!operation.callOpen) {
+    return proceedAgain(operation, parts, []);
+  }
+  const isResent =
+    operation.intentId === command.intentId && operation.leaseVersion === (command.lease?.leaseVersion ?? 0);
+  if (isResent) {
+    const callMs = Math.max(0, operation.callByMs - ctx.nowMs);
+    return acceptExisting({ existing: true, intent: proceed(operation, callMs) });
+  }
+  const settledAtMs = operation.callByMs + operation.declaration.settleMs;
+  if (ctx.nowMs < settledAtMs) {
+    const notBeforeMs = settledAtMs - ctx.nowMs;
+    return acceptExisting({
+      existing: true,
+      intent: { case: "wait", operationKey: operation.declaration.key, notBeforeMs },
+    });
+  }
+  return answerDoubt(run, operation, parts);
+}
+
+function proceed(operation: Operation, callMs: number): IntentReply {
+  return { case: "proceed", operationKey: operation.declaration.key, callMs };
+}
+
+/** Another call of a known operation, after `before`. */
+export function proceedAgain(operation: Operation, parts: IntentParts, before: readonly EventBody[]): Decision {
+  const { command, found, ctx } = parts;
+  const { callTimeoutMs } = operation.declaration;
+  const intended: EventBody = {
+    case: "operationIntended",
+    value: {
+      operation: operation.number,
+      intentId: command.intentId,
+      leaseVersion: command.lease?.leaseVersion ?? 0,
+      callByMs: ctx.nowMs + callTimeoutMs,
+      seenThrough: command.seenThrough,
+      task: found?.task.number ?? 0,
+      principal: "",
+    },
+  };
+  return accept([...before, intended], { existing: false, intent: proceed(operation, callTimeoutMs) });
+}

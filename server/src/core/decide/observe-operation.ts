@@ -1,0 +1,119 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import type { ObservedOutcome, ObserveOperation } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { equalBytes } from "../identity/content-digest.js";
+import { fingerprintConflict, illegalTransition, notFound } from "../rejection.js";
+import type { Operation, Run } from "../state.js";
+import { isSettled, operationStatusName } from "../transitions.js";
+import { holds } from "./find.js";
+
+/**
+ * Records how a call ended. It is taken also when the lease is gone or the run is over: then it changes no task.
+ * Refusals, in order: no operation, another observation than the recorded one, an intent that is not the latest.
+ */
+export function decideObserveOperation(run: Run, command: ObserveOperation, ctx: DecideContext): Decision {
+  const number = run.operationsByKey.get(command.operationKey);
+  const operation = number === undefined ? undefined : run.operations[number];
+  if (operation === undefined) {
+    return reject(notFound("operation", command.operationKey));
+  }
+  if (isSettled(operation.status)) {
+    return answerSettled(operation, command, ctx);
+  }
+  if (operation.intentId !== command.intentId) {
+    return reject(staleIntent(operation));
+  }
+  const isRepeat =
+    (command.outcome.case === "notSent" && operation.status === OperationStatus.INTENDED && !operation.callOpen) ||
+    (command.outcome.case === "unknown" && operation.status !== OperationStatus.INTENDED);
+  if (isRepeat) {
+    return acceptExisting({ existing: true, operation });
+  }
+  if (operation.status === OperationStatus.INTENDED && !operation.callOpen) {
+    return reject(staleIntent(operation));
+  }
+  return accept(observe(run, operation, command), { existing: false, operation });
+}
+
+const nextStatus: Readonly<Record<ObservedOutcome["case"], OperationStatus>> = {
+  result: OperationStatus.OBSERVED,
+  refused: OperationStatus.REFUSED,
+  notSent: OperationStatus.INTENDED,
+  unknown: OperationStatus.IN_DOUBT,
+};
+
+function observe(run: Run, operation: Operation, command: ObserveOperation): EventBody[] {
+  const task = run.tasks[operation.task];
+  const isLate =
+    run.kind === "ledger"
+      ? operation.status !== OperationStatus.INTENDED
+      : task === undefined || !holds(task, operation.leaseVersion);
+  const events: EventBody[] = [
+    {
+      case: "operationObserved",
+      value: {
+        operation: operation.number,
+        intentId: command.intentId,
+        outcome: { ...command.outcome },
+        next: nextStatus[command.outcome.case],
+        late: isLate,
+      },
+    },
+  ];
+  if (operation.openReview !== undefined) {
+    const isDone = command.outcome.case === "result" || command.outcome.case === "refused";
+    events.push({
+      case: "reviewResolved",
+      value: {
+        review: operation.openReview,
+        choice: isDone ? ReviewChoice.DONE : ReviewChoice.RETRY,
+        reason: "A late observation of the call settled it.",
+        principal: "",
+      },
+    });
+  }
+  return events;
+}
+
+function answerSettled(operation: Operation, command: ObserveOperation, ctx: DecideContext): Decision {
+  const { outcome } = command;
+  if (outcome.case === "unknown" || outcome.case === "notSent") {
+    return operation.settledIntentId === command.intentId
+      ? reject(writeOnce(operation, ctx.sha256(new Uint8Array(0)), ctx))
+      : acceptExisting({ existing: true, operation });
+  }
+  const isSame =
+    outcome.case === "result"
+      ? operation.status === OperationStatus.OBSERVED &&
+        operation.result !== undefined &&
+        equalBytes(operation.result, outcome.value)
+      : operation.status === OperationStatus.REFUSED;
+  const received = outcome.case === "result" ? ctx.sha256(outcome.value) : ctx.sha256(new Uint8Array(0));
+  return isSame ? acceptExisting({ existing: true, operation }) : reject(writeOnce(operation, received, ctx));
+}
+
+function writeOnce(operation: Operation, received: Uint8Array, ctx: DecideContext): Parameters<typeof reject>[0] {
+  return fingerprintConflict({
+    entity: "operation",
+    id: operation.declaration.key,
+    recorded: ctx.sha256(operation.result ?? new Uint8Array(0)),
+    received,
+    differs: "observation",
+  });
+}
+
+function staleIntent(operation: Operation): Parameters<typeof reject>[0] {
+  return illegalTransition(
+    "PAWL_STALE_INTENT",
+    {
+      entity: "operation",
+      status: operationStatusName(operation.status),
+      command: "ObserveOperation",
+      legal: ["observe the latest intent"],
+    },
+    `Expected an observation of the latest call of "${operation.declaration.key}", but a later one was intended since. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,45 @@
+import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { EventBody } from "../event.js";
+import type { Operation, Run } from "../state.js";
+
+/** What a review of an operation is opened about. */
+export interface OperationReviewParts {
+  readonly subject: ReviewSubject;
+  readonly operation: Operation;
+  /** Task that needs the decision. */
+  readonly task: number;
+}
+
+/** Opens a review of an operation, saying what is known in a sentence for people. */
+export function openReview(run: Run, parts: OperationReviewParts): EventBody {
+  const { operation } = parts;
+  return {
+    case: "reviewOpened",
+    value: {
+      review: run.reviews.length,
+      subject: parts.subject,
+      operation: operation.number,
+      task: parts.task,
+      known: describeKnown(operation),
+    },
+  };
+}
+
+function describeKnown(operation: Operation): string {
+  const { declaration, calls } = operation;
+  const { sinkKind } = declaration;
+  const times = calls === 1 ? "once" : `${calls} times`;
+  const target = declaration.target === "" ? "" : ` on "${declaration.target}"`;
+  const why =
+    sinkKind === SinkKind.IDEMPOTENT
+      ? "the sink's key window is over"
+      : sinkKind === SinkKind.RECONCILABLE
+        ? `${operation.lookUps} look-ups could not tell`
+        : "the sink can neither repeat a call safely nor look one up";
+  const last = operation.failure === undefined ? "" : ` The last call ended with: ${operation.failure.message}`;
+  return (
+    `"${declaration.name}"${target} was intended ${times} under key "${declaration.key}"; ` +
+    `whether its effect happened is unknown, and ${why}.${last} Look at the sink before you decide.`
+  );
+}

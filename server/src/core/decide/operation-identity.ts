@@ -1,0 +1,41 @@
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
+import type { IntendOperation } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { buildOperationKey, type OperationKey } from "../identity/operation-key.js";
+import type { TaskSpec } from "../plan/task-spec.js";
+import type { Run } from "../state.js";
+
+/** Plan version in which a task's present specification first appeared. A run keeps its first plan, so it is 1. */
+export const planVersionOfTask = 1;
+
+/** The operation key of an intent: the kernel builds it, callers never send it. */
+export function keyOfIntent(
+  run: Run,
+  spec: TaskSpec | undefined,
+  command: IntendOperation,
+  ctx: DecideContext,
+): OperationKey {
+  const discriminator = command.key;
+  if (command.scope === OperationScope.NAMESPACE) {
+    return buildOperationKey(
+      {
+        scope: "namespace",
+        namespace: command.namespace,
+        operation: command.name,
+        discriminator: discriminator ?? "",
+      },
+      ctx.sha256,
+    );
+  }
+  const bound = {
+    namespace: run.namespace,
+    runId: run.runId,
+    incarnation: run.incarnation,
+    operation: command.name,
+    planVersion: planVersionOfTask,
+    discriminator,
+  };
+  return command.scope === OperationScope.RUN
+    ? buildOperationKey({ scope: "run", ...bound }, ctx.sha256)
+    : buildOperationKey({ scope: "task", ...bound, task: spec?.name ?? "" }, ctx.sha256);
+}

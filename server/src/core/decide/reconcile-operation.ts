@@ -1,0 +1,125 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { ReconcileOperation } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { limits } from "../limits.js";
+import { illegalTransition, notFound, type Rejection } from "../rejection.js";
+import type { Operation, Run } from "../state.js";
+import { isRunOpen, isSettled, operationStatusName } from "../transitions.js";
+import { type FoundTask, findTask, holds, leaseLost, runOver, taskNotFound } from "./find.js";
+import { type IntentParts, proceedAgain } from "./intend-operation.js";
+import { askPerson } from "./settle-doubt.js";
+
+/**
+ * Records what a look-up found, and says what to do now.
+ * Refusals, in order: no task, run over, lease lost, no operation, not in doubt, too early.
+ */
+export function decideReconcileOperation(run: Run, command: ReconcileOperation, ctx: DecideContext): Decision {
+  const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
+  const refusal = refuseLease(run, command, found);
+  if (refusal !== undefined) {
+    return reject(refusal);
+  }
+  const number = run.operationsByKey.get(command.operationKey);
+  const operation = number === undefined ? undefined : run.operations[number];
+  if (operation === undefined) {
+    return reject(notFound("operation", command.operationKey));
+  }
+  const operationKey = command.operationKey;
+  if (isSettled(operation.status)) {
+    return acceptExisting({ existing: true, intent: { case: "reuse", operationKey } });
+  }
+  const isResent = operation.status === OperationStatus.INTENDED && operation.intentId === command.intentId;
+  if (isResent && operation.callOpen) {
+    const callMs = Math.max(0, operation.callByMs - ctx.nowMs);
+    return acceptExisting({ existing: true, intent: { case: "proceed", operationKey, callMs } });
+  }
+  if (operation.status !== OperationStatus.IN_DOUBT) {
+    return reject(notInDoubt(operation));
+  }
+  const settledAtMs = operation.callByMs + operation.declaration.settleMs;
+  if (ctx.nowMs < settledAtMs) {
+    return reject(tooEarly(operation, settledAtMs - ctx.nowMs));
+  }
+  const parts: IntentParts = {
+    command: { intentId: command.intentId, lease: command.lease, seenThrough: 0 },
+    found,
+    ctx,
+  };
+  return record(run, operation, command, parts);
+}
+
+function refuseLease(run: Run, command: ReconcileOperation, found: FoundTask | undefined): Rejection | undefined {
+  const { lease } = command;
+  if (lease === undefined) {
+    return undefined;
+  }
+  if (found === undefined) {
+    return taskNotFound(lease.task);
+  }
+  if (!isRunOpen(run.status)) {
+    return runOver(run, "ReconcileOperation");
+  }
+  return holds(found.task, lease.leaseVersion) ? undefined : leaseLost(found.task, lease.leaseVersion);
+}
+
+function record(run: Run, operation: Operation, command: ReconcileOperation, parts: IntentParts): Decision {
+  const { finding } = command;
+  const operationKey = operation.declaration.key;
+  if (finding.case === "found") {
+    const event = reconciled(operation, { case: "found", value: finding.value }, OperationStatus.OBSERVED, 0);
+    return accept([event], { existing: false, intent: { case: "reuse", operationKey } });
+  }
+  if (finding.case === "absent") {
+    const event = reconciled(operation, { case: "absent", value: {} }, OperationStatus.INTENDED, 0);
+    return proceedAgain(operation, parts, [event]);
+  }
+  const waitMs = limits.lookUpBackoffMs * 2 ** operation.lookUps;
+  const event = reconciled(
+    operation,
+    { case: "unknown", value: finding.value },
+    OperationStatus.IN_DOUBT,
+    parts.ctx.nowMs + waitMs,
+  );
+  if (operation.lookUps + 1 >= limits.lookUpsMax) {
+    return askPerson(run, { ...operation, lookUps: operation.lookUps + 1, failure: finding.value }, parts, [event]);
+  }
+  return accept([event], { existing: false, intent: { case: "lookUp", operationKey, notBeforeMs: waitMs } });
+}
+
+type ReconciledFinding = Extract<EventBody, { case: "operationReconciled" }>["value"]["finding"];
+
+function reconciled(
+  operation: Operation,
+  finding: ReconciledFinding,
+  next: OperationStatus,
+  lookUpAtMs: number,
+): EventBody {
+  return { case: "operationReconciled", value: { operation: operation.number, finding, next, lookUpAtMs } };
+}
+
+function notInDoubt(operation: Operation): Rejection {
+  return illegalTransition("PAWL_ILLEGAL_TRANSITION", {
+    entity: "operation",
+    status: operationStatusName(operation.status),
+    command: "ReconcileOperation",
+    legal: ["intend it again"],
+  });
+}
+
+function tooEarly(operation: Operation, waitMs: number): Rejection {
+  return {
+    ...illegalTransition(
+      "PAWL_TOO_EARLY",
+      {
+        entity: "operation",
+        status: operationStatusName(operation.status),
+        command: "decide about it",
+        legal: [`wait ${waitMs} ms`],
+      },
+      `Expected the last call of "${operation.declaration.key}" to be over and settled, but it may still take effect for ${waitMs} ms. Ask again then.`,
+    ),
+    retryAfterMs: waitMs,
+  };
+}

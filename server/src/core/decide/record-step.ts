@@ -1,0 +1,64 @@
+import type { RecordStep } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import { equalBytes } from "../identity/content-digest.js";
+import { limits } from "../limits.js";
+import { fingerprintConflict, illegalTransition } from "../rejection.js";
+import { type Run, stepIdentity } from "../state.js";
+import { findTask, holds, leaseLost, taskNotFound } from "./find.js";
+
+/**
+ * Records a step. Refusals, in order: no task, other value than the recorded one, lease lost, too many steps.
+ * A recorded step is answered `existing` with the record that counts.
+ */
+export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  const recorded = run.stepsByIdentity.get(stepIdentity(task.number, command.name, command.key));
+  const step = recorded === undefined ? undefined : run.steps[recorded];
+  const none = new Uint8Array(0);
+  if (step !== undefined) {
+    const isSame = equalBytes(step.value ?? none, command.value ?? none);
+    return isSame
+      ? acceptExisting({ existing: true, step })
+      : reject(
+          fingerprintConflict({
+            entity: "step",
+            id: command.key === undefined ? command.name : `${command.name}/${command.key}`,
+            recorded: ctx.sha256(step.value ?? none),
+            received: ctx.sha256(command.value ?? none),
+            differs: "value",
+          }),
+        );
+  }
+  if (!holds(task, command.leaseVersion)) {
+    return reject(leaseLost(task, command.leaseVersion));
+  }
+  if (run.steps.length >= limits.stepsMax) {
+    return reject(
+      illegalTransition(
+        "PAWL_TOO_LARGE",
+        { entity: "run", status: "RUNNING", command: "RecordStep", legal: ["report output", "report failure"] },
+        `Expected at most ${limits.stepsMax} steps in a run, but this would be one more. Split the work into several runs.`,
+      ),
+    );
+  }
+  return accept([
+    {
+      case: "stepRecorded",
+      value: {
+        task: task.number,
+        leaseVersion: command.leaseVersion,
+        name: command.name,
+        key: command.key,
+        value: command.value,
+        failure: command.failure,
+        seenThrough: command.seenThrough,
+        observedAtMs: command.read ? ctx.nowMs : 0,
+      },
+    },
+  ]);
+}

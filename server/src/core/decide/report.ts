@@ -1,0 +1,151 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { CompleteTask, ConfirmCancel, FailTask } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { equalBytes } from "../identity/content-digest.js";
+import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
+import { decideRetry } from "../retry.js";
+import type { Run, Task } from "../state.js";
+import { isSettled, operationStatusName } from "../transitions.js";
+import { doubtOpenCalls } from "./doubts.js";
+import { findTask, holds, leaseLost, taskNotFound } from "./find.js";
+
+/**
+ * Completes a task. Refusals, in order: no task, other output than the one accepted from this lease, lease lost,
+ * operations of the task that are not settled. The same completion again is answered `existing`.
+ */
+export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  if (!holds(task, command.leaseVersion)) {
+    return repeatedReport(task, command.leaseVersion, () =>
+      task.status === TaskStatus.COMPLETED && sameContent(task.output, command.output)
+        ? undefined
+        : otherReport(task, found.spec.name, command.output, ctx),
+    );
+  }
+  const unsettled = findUnsettled(run, task);
+  if (unsettled !== undefined) {
+    return reject(unsettled);
+  }
+  return accept([
+    {
+      case: "taskCompleted",
+      value: { task: task.number, leaseVersion: command.leaseVersion, output: command.output },
+    },
+  ]);
+}
+
+/**
+ * Records a failed attempt. Refusals, in order: no task, lease lost. A failure report from a lease whose report
+ * was accepted is answered `existing` unless that report was a completion.
+ */
+export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  if (!holds(task, command.leaseVersion)) {
+    return repeatedReport(task, command.leaseVersion, () =>
+      task.status === TaskStatus.COMPLETED ? otherReport(task, found.spec.name, undefined, ctx) : undefined,
+    );
+  }
+  if (run.cancelRequestedAtMs !== 0) {
+    return accept(cancelTask(run, task, command.failure));
+  }
+  const retry = decideRetry(found, command.failure, ctx, command.retryAfterMs);
+  return accept([
+    ...doubtOpenCalls(run, task.number, task.leaseVersion),
+    {
+      case: "attemptFailed",
+      value: {
+        task: task.number,
+        leaseVersion: command.leaseVersion,
+        failure: command.failure,
+        progress: command.progress,
+        ...retry,
+      },
+    },
+  ]);
+}
+
+/**
+ * Records that an attempt stopped because its run was asked to. Refusals, in order: no task, lease lost, nobody asked.
+ */
+export function decideConfirmCancel(run: Run, command: ConfirmCancel): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  if (!holds(task, command.leaseVersion)) {
+    return repeatedReport(task, command.leaseVersion, () => undefined);
+  }
+  if (run.cancelRequestedAtMs === 0) {
+    return reject(
+      illegalTransition("PAWL_ILLEGAL_TRANSITION", {
+        entity: "task",
+        status: "LEASED",
+        command: "report cancelled",
+        legal: ["report output", "report failure", "release"],
+      }),
+    );
+  }
+  return accept(cancelTask(run, task, command.failure));
+}
+
+function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): EventBody[] {
+  return [
+    ...doubtOpenCalls(run, task.number, task.leaseVersion),
+    { case: "taskCancelled", value: { task: task.number, leaseVersion: task.leaseVersion, failure } },
+  ];
+}
+
+/** A report whose lease is over: the accepted one again is fine, another one is a conflict, a stale one has lost its lease. */
+function repeatedReport(task: Task, leaseVersion: number, compare: () => Rejection | undefined): Decision {
+  if (task.reportedLeaseVersion !== leaseVersion) {
+    return reject(leaseLost(task, leaseVersion));
+  }
+  const conflict = compare();
+  return conflict === undefined ? acceptExisting() : reject(conflict);
+}
+
+function sameContent(left: Uint8Array | undefined, right: Uint8Array | undefined): boolean {
+  return left === undefined || right === undefined ? left === right : equalBytes(left, right);
+}
+
+function otherReport(task: Task, name: string, output: Uint8Array | undefined, ctx: DecideContext): Rejection {
+  const none = new Uint8Array(0);
+  return fingerprintConflict({
+    entity: "report",
+    id: name,
+    recorded: ctx.sha256(task.output ?? none),
+    received: ctx.sha256(output ?? none),
+    differs: "output",
+  });
+}
+
+function findUnsettled(run: Run, task: Task): Rejection | undefined {
+  for (const number of run.unsettled) {
+    const operation = run.operations[number];
+    if (operation === undefined || operation.task !== task.number || isSettled(operation.status)) {
+      continue;
+    }
+    const status = operationStatusName(operation.status);
+    if (status === "INTENDED" && !operation.callOpen) {
+      continue; // Its call provably never left, so nothing is open.
+    }
+    return illegalTransition(
+      "PAWL_OPERATIONS_UNSETTLED",
+      { entity: "operation", status, command: "complete the task", legal: ["observe", "reconcile"] },
+      `Expected every operation of the task to be settled, but "${operation.declaration.key}" is ${status}. ` +
+        "Observe or reconcile it first, or report a failure.",
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,103 @@
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { ResolveReview } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import { equalBytes } from "../identity/content-digest.js";
+import { fingerprintConflict, illegalTransition, notFound, staleVersion } from "../rejection.js";
+import type { Review, Run } from "../state.js";
+import { isRunOpen } from "../transitions.js";
+
+/** What a person may decide about this review now. */
+export function legalChoices(run: Run, review: Review): ReviewChoice[] {
+  if (review.resolvedAtMs !== 0) {
+    return [];
+  }
+  const isOpen = run.kind === "ledger" || isRunOpen(run.status);
+  const { DONE, RETRY, ABANDON, FAIL } = ReviewChoice;
+  if (review.subject === ReviewSubject.OPERATION) {
+    const choices: ReviewChoice[] = isOpen ? [DONE, RETRY, ABANDON] : [DONE, ABANDON];
+    return isOpen && run.kind === "run" ? [...choices, FAIL] : choices;
+  }
+  return isOpen ? [RETRY] : [];
+}
+
+const choiceNames: Readonly<Record<ReviewChoice, string>> = {
+  [ReviewChoice.UNSPECIFIED]: "unspecified",
+  [ReviewChoice.DONE]: "done",
+  [ReviewChoice.RETRY]: "retry",
+  [ReviewChoice.ABANDON]: "abandon",
+  [ReviewChoice.FAIL]: "fail",
+};
+
+/**
+ * Resolves a review. Refusals, in order: no review, another resolution than the recorded one, stale version, a choice
+ * that is not offered, earlier than the call could have ended. The same resolution again is answered `existing`.
+ */
+export function decideResolveReview(run: Run, command: ResolveReview, ctx: DecideContext): Decision {
+  const review = run.reviews[command.review];
+  if (review === undefined) {
+    return reject(notFound("review", `${command.review}`));
+  }
+  if (review.resolvedAtMs !== 0) {
+    return answerResolved(review, command, ctx);
+  }
+  if (command.expectedVersion !== review.version) {
+    return reject(staleVersion("review", command.expectedVersion, review.version));
+  }
+  const legal = legalChoices(run, review);
+  if (!legal.includes(command.choice)) {
+    return reject(
+      illegalTransition("PAWL_ILLEGAL_TRANSITION", {
+        entity: "review",
+        status: "open",
+        command: `choose ${choiceNames[command.choice] ?? command.choice}`,
+        legal: legal.map((choice) => choiceNames[choice] ?? `${choice}`),
+      }),
+    );
+  }
+  const waitMs = earlyByMs(run, review, ctx.nowMs);
+  if (waitMs > 0) {
+    return reject({
+      reason: "PAWL_TOO_EARLY",
+      message: `Expected the call to be over and settled, but it may still take effect for ${waitMs} ms. Decide then.`,
+      retryAfterMs: waitMs,
+    });
+  }
+  return accept(
+    [
+      {
+        case: "reviewResolved",
+        value: {
+          review: review.number,
+          choice: command.choice,
+          result: command.result,
+          reason: command.reason,
+          principal: ctx.principal,
+        },
+      },
+    ],
+    { existing: false, review },
+  );
+}
+
+function answerResolved(review: Review, command: ResolveReview, ctx: DecideContext): Decision {
+  const none = new Uint8Array(0);
+  const isSame =
+    review.choice === command.choice && equalBytes(review.result ?? none, command.result ?? none);
+  return isSame
+    ? acceptExisting({ existing: true, review })
+    : reject(
+        fingerprintConflict({
+          entity: "review",
+          id: `${review.number}`,
+          recorded: ctx.sha256(review.result ?? none),
+          received: ctx.sha256(command.result ?? none),
+          differs: review.choice === command.choice ? "result" : "choice",
+        }),
+      );
+}
+
+function earlyByMs(run: Run, review: Review, nowMs: number): number {
+  const operation = review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
+  return operation === undefined ? 0 : operation.callByMs + operation.declaration.settleMs - nowMs;
+}

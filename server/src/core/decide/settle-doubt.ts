@@ -1,0 +1,91 @@
+import { DoubtCause, LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { accept, acceptExisting, type Decision } from "../decision.js";
+import type { EventBody } from "../event.js";
+import type { Operation, Run } from "../state.js";
+import { doubtOpenCalls } from "./doubts.js";
+import { type IntentParts, proceedAgain } from "./intend-operation.js";
+import { openReview } from "./open-review.js";
+
+/**
+ * What to do about an operation whose outcome is unknown, by its sink's policy: idempotent inside its key window → call
+ * again with the same key; reconcilable → look it up, not before `call_by + settle`; otherwise a person decides, also
+ * not before then, since a frozen caller could still act.
+ */
+export function answerDoubt(run: Run, operation: Operation, parts: IntentParts): Decision {
+  if (operation.openReview !== undefined) {
+    return waitForReview(run, operation, parts, { review: operation.openReview, before: [] });
+  }
+  const doubted: EventBody[] =
+    operation.status === OperationStatus.INTENDED
+      ? [{ case: "operationDoubted", value: { operation: operation.number, cause: DoubtCause.CALL_OVERDUE } }]
+      : [];
+  const { declaration } = operation;
+  if (isInsideKeyWindow(operation, parts.ctx.nowMs)) {
+    return proceedAgain(operation, parts, doubted);
+  }
+  const settledAtMs = operation.callByMs + declaration.settleMs;
+  const operationKey = declaration.key;
+  if (declaration.sinkKind === SinkKind.RECONCILABLE) {
+    const notBeforeMs = Math.max(0, settledAtMs - parts.ctx.nowMs, operation.lookUpAtMs - parts.ctx.nowMs);
+    const reply = { existing: doubted.length === 0, intent: { case: "lookUp", operationKey, notBeforeMs } } as const;
+    return doubted.length === 0 ? acceptExisting(reply) : accept(doubted, reply);
+  }
+  if (parts.ctx.nowMs < settledAtMs) {
+    const notBeforeMs = settledAtMs - parts.ctx.nowMs;
+    return acceptExisting({ existing: true, intent: { case: "wait", operationKey, notBeforeMs } });
+  }
+  return askPerson(run, operation, parts, doubted);
+}
+
+function isInsideKeyWindow(operation: Operation, nowMs: number): boolean {
+  const { sinkKind, keyWindowEndsMs, callTimeoutMs } = operation.declaration;
+  // A call begun now may arrive as late as its timeout: it must still find the key remembered.
+  return sinkKind === SinkKind.IDEMPOTENT && nowMs + callTimeoutMs <= keyWindowEndsMs;
+}
+
+/** Opens a review after `before`, and gives the lease back while the task waits for it. */
+export function askPerson(run: Run, operation: Operation, parts: IntentParts, before: readonly EventBody[]): Decision {
+  const opened = openReview(run, {
+    subject: ReviewSubject.OPERATION,
+    operation,
+    task: parts.found?.task.number ?? operation.task,
+  });
+  return waitForReview(run, operation, parts, { review: run.reviews.length, before: [...before, opened] });
+}
+
+function waitForReview(
+  run: Run,
+  operation: Operation,
+  parts: IntentParts,
+  wait: { readonly review: number; readonly before: readonly EventBody[] },
+): Decision {
+  const { found, command } = parts;
+  const events = [...wait.before];
+  if (found !== undefined && command.lease !== undefined) {
+    const { task } = found;
+    const isCancelled = run.cancelRequestedAtMs !== 0;
+    events.push(...doubtOpenCalls(run, task.number, task.leaseVersion).filter((event) => !isAbout(event, operation)), {
+      case: "leaseEnded",
+      value: {
+        task: task.number,
+        leaseVersion: task.leaseVersion,
+        reason: LeaseEndReason.REVIEW,
+        next: isCancelled ? TaskStatus.CANCELLED : TaskStatus.NEEDS_REVIEW,
+        readyAtMs: 0,
+        unacknowledgedOffers: 0,
+        review: wait.review,
+        usesAttempt: false,
+      },
+    });
+  }
+  const intent = { case: "review", operationKey: operation.declaration.key, review: wait.review } as const;
+  return accept(events, { existing: events.length === 0, intent });
+}
+
+/** The operation under review is doubted by its own event already. */
+function isAbout(event: EventBody, operation: Operation): boolean {
+  return event.case === "operationDoubted" && event.value.operation === operation.number;
+}

@@ -1,0 +1,48 @@
+import type { EventBody } from "./event.js";
+import type { Rejection } from "./rejection.js";
+import type { Operation, Review, Step } from "./state.js";
+
+/** What the caller of an intent must do now; the edge turns it into `pawl.v1.IntentAnswer`. */
+export type IntentReply =
+  | { readonly case: "proceed"; readonly operationKey: string; readonly callMs: number }
+  | { readonly case: "reuse"; readonly operationKey: string }
+  | { readonly case: "lookUp"; readonly operationKey: string; readonly notBeforeMs: number }
+  | { readonly case: "wait"; readonly operationKey: string; readonly notBeforeMs: number }
+  | { readonly case: "review"; readonly operationKey: string; readonly review: number };
+
+/** What an accepted command answers, besides its events. */
+export interface Reply {
+  /** True when nothing was changed because it had been recorded before. */
+  readonly existing: boolean;
+  readonly intent?: IntentReply;
+  /** The step that counts, for a RecordStep that was recorded before. */
+  readonly step?: Step;
+  /** The operation, for ObserveOperation. */
+  readonly operation?: Operation;
+  /** The review, for ResolveReview. */
+  readonly review?: Review;
+}
+
+/** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection. */
+export type Decision =
+  | { readonly accepted: true; readonly events: readonly EventBody[]; readonly reply: Reply }
+  | { readonly accepted: false; readonly rejection: Rejection };
+
+const freshReply: Reply = { existing: false };
+const existingReply: Reply = { existing: true };
+const noEvents: readonly EventBody[] = [];
+
+/** Accepts with events. */
+export function accept(events: readonly EventBody[], reply: Reply = freshReply): Decision {
+  return { accepted: true, events, reply };
+}
+
+/** Accepts a repeat: nothing changes. */
+export function acceptExisting(reply: Reply = existingReply): Decision {
+  return { accepted: true, events: noEvents, reply };
+}
+
+/** Refuses. */
+export function reject(rejection: Rejection): Decision {
+  return { accepted: false, rejection };
+}

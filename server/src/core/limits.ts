@@ -1,0 +1,74 @@
+/**
+ * Every bound of the kernel, with its unit in its name. The relations between them are asserted by
+ * `test/core/limits.test.ts`.
+ */
+export const limits = {
+  /** Ids and names, in bytes of UTF-8. */
+  idBytesMax: 200,
+  /** Target of an operation, in bytes of UTF-8. */
+  targetBytesMax: 1024,
+  /** Intent ids, in bytes of UTF-8. */
+  intentIdBytesMax: 64,
+  /** Reasons that people give, in bytes of UTF-8. */
+  reasonBytesMax: 1000,
+  /** Content kept in events and rows; more goes to blobs. */
+  inlineBytesMax: 32_768,
+  /** One message on the wire, both ways. */
+  messageBytesMax: 4_194_304,
+  /** One segment of the log; a turn that is larger is split. */
+  segmentBytesMax: 1_048_576,
+  /** A plan, encoded. */
+  planBytesMax: 524_288,
+  /** Tasks of a plan. */
+  planTasksMax: 5000,
+  /** Items of a batch. */
+  batchItemsMax: 1000,
+  /** Labels of a run. */
+  labelsMax: 32,
+  /** A failure, encoded. */
+  failureBytesMax: 16_384,
+  /** Steps of one run. */
+  stepsMax: 100_000,
+  /** Operations of one run. */
+  operationsMax: 100_000,
+  /** An offer must be acknowledged within this time. */
+  offerAckMs: 5_000,
+  /** Unacknowledged offers in a row that count as one attempt. */
+  unacknowledgedOffersMax: 5,
+  /** After a restart no open lease ends earlier than this after readiness. */
+  restartLeaseMs: 10_000,
+  /** Default lease. */
+  leaseMsDefault: 30_000,
+  /** Shortest lease. */
+  leaseMsMin: 1_000,
+  /** Longest lease. */
+  leaseMsMax: 86_400_000,
+  /** Longest timeout of a task: 10 years. */
+  timeoutMsMax: 315_360_000_000,
+  /** Default grace after cancellation. */
+  cancelGraceMsDefault: 10_000,
+  /** Default attempts in all. */
+  attemptsMaxDefault: 5,
+  /** Most attempts a policy may allow. */
+  attemptsMaxMax: 10_000,
+  /** Default first backoff. */
+  backoffInitialMsDefault: 1_000,
+  /** Longest first backoff. */
+  backoffInitialMsMax: 86_400_000,
+  /** Longest backoff: 30 days. */
+  backoffMsMax: 2_592_000_000,
+  /** Default time in which a call sent in time may still take effect. */
+  settleMsDefault: 5_000,
+  /** Longest settle time. */
+  settleMsMax: 86_400_000,
+  /** Default length of a call. */
+  callTimeoutMsDefault: 30_000,
+  /** Longest call. */
+  callTimeoutMsMax: 86_400_000,
+  /** Look-ups in a row that cannot tell before a person is asked. */
+  lookUpsMax: 5,
+  /** Wait after the first look-up that could not tell; doubles each time. */
+  lookUpBackoffMs: 1_000,
+  /** Longest wait of a unary call. */
+  waitMsMax: 50_000,
+} as const;

@@ -1,0 +1,145 @@
+/** Every reason for which the core refuses a command. One page each in docs/errors. */
+export type RejectionReason =
+  | "PAWL_INVALID_FIELD"
+  | "PAWL_NAMESPACE_NOT_FOUND"
+  | "PAWL_RUN_NOT_FOUND"
+  | "PAWL_TASK_NOT_FOUND"
+  | "PAWL_OPERATION_NOT_FOUND"
+  | "PAWL_REVIEW_NOT_FOUND"
+  | "PAWL_BLOB_NOT_FOUND"
+  | "PAWL_FINGERPRINT_CONFLICT"
+  | "PAWL_STALE_VERSION"
+  | "PAWL_STALE_INTENT"
+  | "PAWL_LEASE_LOST"
+  | "PAWL_RUN_OVER"
+  | "PAWL_ILLEGAL_TRANSITION"
+  | "PAWL_OPERATIONS_UNSETTLED"
+  | "PAWL_TOO_EARLY"
+  | "PAWL_TOO_LARGE"
+  | "PAWL_OVERLOADED"
+  | "PAWL_DISK_LOW"
+  | "PAWL_INVALID_POSITION"
+  | "PAWL_POSITION_TRIMMED"
+  | "PAWL_WATCHER_TOO_SLOW"
+  | "PAWL_INVALID_PAGE_TOKEN"
+  | "PAWL_UNAVAILABLE"
+  | "PAWL_INTERNAL";
+
+/** What differs, in the terms of `pawl.v1.Rejection`. */
+export type RejectionDetail =
+  | { readonly case: "invalidField"; readonly value: { field: string; expected: string; actual: string } }
+  | { readonly case: "notFound"; readonly value: { entity: string; id: string } }
+  | {
+      readonly case: "fingerprintConflict";
+      readonly value: {
+        entity: string;
+        id: string;
+        recorded: Uint8Array;
+        received: Uint8Array;
+        differs: string;
+      };
+    }
+  | { readonly case: "staleVersion"; readonly value: { entity: string; expected: number; actual: number } }
+  | {
+      readonly case: "leaseLost";
+      readonly value: { held: number; current: number; status: string; cause: string };
+    }
+  | {
+      readonly case: "illegalTransition";
+      readonly value: { entity: string; status: string; command: string; legal: string[] };
+    }
+  | { readonly case: "overloaded"; readonly value: { resource: string; bound: string } };
+
+/** A refusal. Nothing was changed. */
+export interface Rejection {
+  readonly reason: RejectionReason;
+  /** Expected …, but …; and what to do next. */
+  readonly message: string;
+  readonly detail?: RejectionDetail;
+  /** Set exactly when the same request may be sent again: after this many ms. */
+  readonly retryAfterMs?: number;
+}
+
+/** Builds the refusal of a bad value. */
+export function invalidField(field: string, expected: string, actual: string): Rejection {
+  return {
+    reason: "PAWL_INVALID_FIELD",
+    message: `Expected ${field} to be ${expected}, but it is ${actual}. Correct it and send the request again.`,
+    detail: { case: "invalidField", value: { field, expected, actual } },
+  };
+}
+
+/** Kinds of things that may be absent. */
+export type FindableEntity = "namespace" | "run" | "task" | "operation" | "review" | "blob";
+
+const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
+  namespace: "PAWL_NAMESPACE_NOT_FOUND",
+  run: "PAWL_RUN_NOT_FOUND",
+  task: "PAWL_TASK_NOT_FOUND",
+  operation: "PAWL_OPERATION_NOT_FOUND",
+  review: "PAWL_REVIEW_NOT_FOUND",
+  blob: "PAWL_BLOB_NOT_FOUND",
+};
+
+/** Builds the refusal of something that does not exist. */
+export function notFound(entity: FindableEntity, id: string): Rejection {
+  return {
+    reason: notFoundReasons[entity],
+    message: `Expected the ${entity} "${id}" to exist, but there is none. Check the id and the namespace.`,
+    detail: { case: "notFound", value: { entity, id } },
+  };
+}
+
+/** Builds the refusal of a stale expected version. */
+export function staleVersion(entity: string, expected: number, actual: number): Rejection {
+  return {
+    reason: "PAWL_STALE_VERSION",
+    message: `Expected version ${expected} of the ${entity}, but it is ${actual}. Read it again and decide anew.`,
+    detail: { case: "staleVersion", value: { entity, expected, actual } },
+  };
+}
+
+/** Parts of a fingerprint conflict. */
+export interface Conflict {
+  readonly entity: string;
+  readonly id: string;
+  readonly recorded: Uint8Array;
+  readonly received: Uint8Array;
+  readonly differs: string;
+}
+
+/** Builds the refusal of the same identity with another content. */
+export function fingerprintConflict(conflict: Conflict): Rejection {
+  const { entity, id, differs } = conflict;
+  return {
+    reason: "PAWL_FINGERPRINT_CONFLICT",
+    message:
+      `Expected the ${entity} "${id}" to be asked for with the recorded ${differs}, but it differs. ` +
+      "The recorded one stays; use another id for another request.",
+    detail: { case: "fingerprintConflict", value: { ...conflict } },
+  };
+}
+
+/** Parts of an illegal transition. */
+export interface IllegalTransitionParts {
+  readonly entity: string;
+  readonly status: string;
+  readonly command: string;
+  readonly legal: readonly string[];
+}
+
+/** Builds the refusal of a command that the present state does not allow. */
+export function illegalTransition(
+  reason: RejectionReason,
+  parts: IllegalTransitionParts,
+  message?: string,
+): Rejection {
+  const legal = parts.legal.length === 0 ? "nothing: this state is final" : parts.legal.join(", ");
+  return {
+    reason,
+    message:
+      message ??
+      `Expected a ${parts.entity} that allows ${parts.command}, but it is ${parts.status}. What may follow is ${legal}.`,
+    detail: { case: "illegalTransition", value: { ...parts, legal: [...parts.legal] } },
+  };
+}

@@ -1,0 +1,169 @@
+import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { CompiledPlan } from "./plan/task-spec.js";
+
+/**
+ * The state of one aggregate: a run, or an operation of scope NAMESPACE, which is stored like a run.
+ * Only `apply/*` changes it; `decide/*` gets it as `Run` (read-only). Times are ms since the Unix epoch, 0 = not yet.
+ * Payloads are encoded `pawl.v1.Payload` messages as they were received.
+ */
+export interface MutableRun {
+  /** `run`, or `ledger` for an operation of scope NAMESPACE. */
+  kind: "run" | "ledger";
+  namespace: string;
+  runId: string;
+  incarnation: number;
+  workflow: string;
+  status: RunStatus;
+  version: number;
+  plan: CompiledPlan;
+  input: Uint8Array | undefined;
+  fingerprint: Uint8Array;
+  labels: readonly { readonly key: string; readonly value: string }[];
+  traceparent: string;
+  principal: string;
+  startedAtMs: number;
+  closedAtMs: number;
+  cancelRequestedAtMs: number;
+  cancelReason: string;
+  failure: FailureShape | undefined;
+  /** Number of events applied: the number of the last one. */
+  eventCount: number;
+  /** Text of the kernel fault that set the run aside; empty: none. */
+  fault: string;
+  tasks: MutableTask[];
+  /** Tasks that have not ended. */
+  openTasks: number;
+  /** Tasks that FAILED or were SKIPPED. */
+  failedTasks: number;
+  operations: MutableOperation[];
+  /** Operation numbers by key. */
+  operationsByKey: Map<string, number>;
+  /** Derived: numbers of the operations that are not settled. */
+  unsettled: Set<number>;
+  steps: MutableStep[];
+  /** Step numbers by `stepIdentity`. */
+  stepsByIdentity: Map<string, number>;
+  reviews: MutableReview[];
+}
+
+/** State of a task. */
+export interface MutableTask {
+  number: number;
+  status: TaskStatus;
+  version: number;
+  /** The attempt that runs or was last, from 1; 0 before the first. */
+  attempt: number;
+  /** Attempts that count against the retry policy. */
+  usedAttempts: number;
+  leaseVersion: number;
+  sessionId: string;
+  worker: string;
+  firstReadyAtMs: number;
+  readyAtMs: number;
+  leasedAtMs: number;
+  dueAtMs: number;
+  closedAtMs: number;
+  output: Uint8Array | undefined;
+  failure: FailureShape | undefined;
+  progress: Uint8Array | undefined;
+  unacknowledgedOffers: number;
+  leaseEndReason: LeaseEndReason;
+  /** Lease version of the report that ended its last attempt; 0: none. */
+  reportedLeaseVersion: number;
+  /** Derived: needed tasks that have not COMPLETED. */
+  openNeeds: number;
+}
+
+/** State of an operation. */
+export interface MutableOperation {
+  number: number;
+  declaration: OperationDeclarationShape;
+  status: OperationStatus;
+  version: number;
+  /** Latest call. */
+  intentId: string;
+  /** Task and lease of the latest call. */
+  task: number;
+  leaseVersion: number;
+  callByMs: number;
+  firstIntendedAtMs: number;
+  intendedAtMs: number;
+  /** True while a call may be under way. */
+  callOpen: boolean;
+  calls: number;
+  result: Uint8Array | undefined;
+  failure: FailureShape | undefined;
+  settledAtMs: number;
+  settledIntentId: string;
+  reconciled: boolean;
+  lookUps: number;
+  lookUpAtMs: number;
+  /** Number of its open review; undefined: none. */
+  openReview: number | undefined;
+}
+
+/** A recorded step. */
+export interface MutableStep {
+  number: number;
+  task: number;
+  name: string;
+  key: string | undefined;
+  value: Uint8Array | undefined;
+  failure: FailureShape | undefined;
+  seenThrough: number;
+  observedAtMs: number;
+  eventNumber: number;
+}
+
+/** A review. */
+export interface MutableReview {
+  number: number;
+  subject: ReviewSubject;
+  operation: number;
+  task: number;
+  known: string;
+  openedAtMs: number;
+  resolvedAtMs: number;
+  choice: ReviewChoice;
+  reason: string;
+  principal: string;
+  result: Uint8Array | undefined;
+  version: number;
+  /** Tasks that wait for it. */
+  waitingTasks: number[];
+}
+
+type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefined
+  ? T
+  : T extends ReadonlyMap<infer K, infer V>
+    ? ReadonlyMap<K, V>
+    : T extends readonly (infer U)[]
+      ? readonly DeepReadonly<U>[]
+      : T extends ReadonlySet<infer U>
+        ? ReadonlySet<U>
+        : T extends object
+          ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+          : T;
+
+/** What deciders see of a run. */
+export type Run = {
+  readonly [K in keyof MutableRun]: K extends "plan" ? CompiledPlan : DeepReadonly<MutableRun[K]>;
+};
+/** What deciders see of a task. */
+export type Task = DeepReadonly<MutableTask>;
+/** What deciders see of an operation. */
+export type Operation = DeepReadonly<MutableOperation>;
+/** What deciders see of a step. */
+export type Step = DeepReadonly<MutableStep>;
+/** What deciders see of a review. */
+export type Review = DeepReadonly<MutableReview>;
+
+/** Identity of a step in its run: task, name, and whether and which key. Lengths make it injective. */
+export function stepIdentity(task: number, name: string, key: string | undefined): string {
+  return `${task}:${name.length}:${name}${key === undefined ? "" : `:${key}`}`;
+}

@@ -1,0 +1,85 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+
+/** Which states may follow which. One table per entity; apply asserts them, views serve them, docs print them. */
+export type TransitionTable<S extends number> = ReadonlyMap<S, readonly S[]>;
+
+const T = TaskStatus;
+/** States of a task. BACKOFF, NEEDS_REVIEW and LEASED may fail by schedule-to-close or by a person. */
+export const taskTransitions: TransitionTable<TaskStatus> = new Map<TaskStatus, readonly TaskStatus[]>([
+  [T.BLOCKED, [T.READY, T.SKIPPED, T.CANCELLED]],
+  [T.READY, [T.LEASED, T.FAILED, T.CANCELLED]],
+  [T.LEASED, [T.READY, T.BACKOFF, T.NEEDS_REVIEW, T.COMPLETED, T.FAILED, T.CANCELLED]],
+  [T.BACKOFF, [T.READY, T.FAILED, T.CANCELLED]],
+  [T.NEEDS_REVIEW, [T.READY, T.FAILED, T.CANCELLED]],
+  [T.COMPLETED, []],
+  [T.FAILED, []],
+  [T.SKIPPED, []],
+  [T.CANCELLED, []],
+]);
+
+const R = RunStatus;
+/** States of a run. */
+export const runTransitions: TransitionTable<RunStatus> = new Map<RunStatus, readonly RunStatus[]>([
+  [R.RUNNING, [R.COMPLETED, R.FAILED, R.CANCELLED, R.TERMINATED]],
+  [R.COMPLETED, []],
+  [R.FAILED, []],
+  [R.CANCELLED, []],
+  [R.TERMINATED, []],
+]);
+
+const O = OperationStatus;
+/** States of an operation. INTENDED follows INTENDED when a call provably never left and another is made. */
+export const operationTransitions: TransitionTable<OperationStatus> = new Map<
+  OperationStatus,
+  readonly OperationStatus[]
+>([
+  [O.INTENDED, [O.INTENDED, O.OBSERVED, O.REFUSED, O.IN_DOUBT]],
+  [O.IN_DOUBT, [O.IN_DOUBT, O.OBSERVED, O.REFUSED, O.INTENDED, O.NEEDS_REVIEW]],
+  [O.NEEDS_REVIEW, [O.OBSERVED, O.REFUSED, O.INTENDED, O.ABANDONED]],
+  [O.OBSERVED, []],
+  [O.REFUSED, []],
+  [O.ABANDONED, []],
+]);
+
+/** True when `to` may follow `from`. */
+export function isLegal<S extends number>(table: TransitionTable<S>, from: S, to: S): boolean {
+  return table.get(from)?.includes(to) ?? false;
+}
+
+/** True when nothing may follow. */
+export function isFinal<S extends number>(table: TransitionTable<S>, status: S): boolean {
+  return table.get(status)?.length === 0;
+}
+
+/** True for a run that has not ended. */
+export function isRunOpen(status: RunStatus): boolean {
+  return status === R.RUNNING;
+}
+
+/** True for an operation that is OBSERVED, REFUSED or ABANDONED. */
+export function isSettled(status: OperationStatus): boolean {
+  return status === O.OBSERVED || status === O.REFUSED || status === O.ABANDONED;
+}
+
+/** True for a task that has ended. */
+export function isTaskClosed(status: TaskStatus): boolean {
+  return status >= T.COMPLETED;
+}
+
+/** Name of a task's state without its prefix, for sentences. */
+export function taskStatusName(status: TaskStatus): string {
+  return nameOf(T, status);
+}
+/** Name of a run's state without its prefix, for sentences. */
+export function runStatusName(status: RunStatus): string {
+  return nameOf(R, status);
+}
+/** Name of an operation's state without its prefix, for sentences. */
+export function operationStatusName(status: OperationStatus): string {
+  return nameOf(O, status);
+}
+
+function nameOf(names: Readonly<Record<string, number>>, value: number): string {
+  return Object.keys(names).find((name) => names[name] === value) ?? `${value}`;
+}

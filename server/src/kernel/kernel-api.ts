@@ -1,0 +1,183 @@
+import type { Command } from "../core/command.js";
+import type { EventBody } from "../core/event.js";
+import type { Run } from "../core/state.js";
+import type { Outcome, Receiver, Target } from "./outcome.js";
+
+/** A stored event with its places, as history and watchers give it. */
+export interface StoredEvent {
+  /** Place in the log, from 1. */
+  readonly sequence: number;
+  /** Place in its run, from 1. */
+  readonly number: number;
+  /** Ms since the Unix epoch. */
+  readonly atMs: number;
+  readonly body: EventBody;
+}
+
+/** What a worker session is told; see `pawl.v1.WorkResponse`. All of it is held back until durable, as `Receiver` says. */
+export interface SessionListener extends Receiver {
+  /** A task was leased to the session. Read from `run` at once. */
+  offer(handle: number, run: Run, task: number): void;
+  /** The attempt should stop. */
+  cancel(handle: number, reason: string, graceMs: number): void;
+  /** A lease is over without the session's own report. */
+  lost(handle: number, cause: string): void;
+}
+
+/** What a worker says of itself. */
+export interface SessionHello {
+  readonly sessionId: string;
+  readonly worker: string;
+  readonly namespace: string;
+  /** Queues with the kind wanted there. */
+  readonly serves: readonly { readonly kind: string; readonly queue: string }[];
+  readonly holds: readonly {
+    readonly handle: number;
+    readonly runId: string;
+    readonly task: string;
+    readonly leaseVersion: number;
+  }[];
+}
+
+/** A lease as a session knows it. */
+export interface SessionLease {
+  readonly handle: number;
+  readonly runNumber: number;
+  readonly task: number;
+  readonly leaseVersion: number;
+  readonly leaseMs: number;
+}
+
+/** A worker session that is connected. */
+export interface WorkerSession {
+  readonly sessionId: string;
+  /** Handles of `holds` that are no longer held. */
+  readonly lostHandles: readonly number[];
+  /** Adds credits (negative: takes them back). */
+  addCredits(count: number): void;
+  /** The lease behind a handle; undefined when it is over. */
+  lease(handle: number): SessionLease | undefined;
+  /** Memory only: an offer was taken. Any other item of the lease acknowledges as well. */
+  acknowledge(handle: number): void;
+  /** Memory only: renews a lease. False when it is over. */
+  renew(handle: number): boolean;
+  /** Memory only: keeps the last progress until the task's next event. False when the lease is over. */
+  progress(handle: number, progress: Uint8Array): boolean;
+  /** No more offers. */
+  drain(): void;
+  /** The connection is gone. Leases stay until they expire or the session comes back. */
+  disconnect(): void;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Opaque; empty on the last page. */
+  readonly nextPageToken: string;
+}
+
+/** Facts about the kernel for GetServerInfo and metrics. */
+export interface KernelInfo {
+  readonly storeId: string;
+  readonly storeEpoch: number;
+  readonly readyAtMs: number;
+  readonly nowMs: number;
+  readonly durableSequence: number;
+  readonly horizonSequence: number;
+  readonly residentRuns: number;
+  readonly isDiskLow: boolean;
+}
+
+/** A subscription to durable events; see `Kernel.watchRun`. */
+export interface Watcher {
+  /** Ends it. */
+  close(): void;
+  /** Tells that the reader took `bytes` more: the bound counts what is not yet taken. */
+  taken(bytes: number): void;
+}
+
+/** What a watcher is told. */
+export interface WatchListener {
+  /** Events that became durable together, in order, with the position to go on from. Empty for the first message of WatchRuns. */
+  events(batch: readonly WatchedEvent[], position: Uint8Array): void;
+  /** The end: the run has ended (`closed`), the reader is too slow (`slow`) or the kernel goes away (`draining`). */
+  end(reason: "closed" | "slow" | "draining", position: Uint8Array): void;
+}
+
+/** An event with the run it belongs to. `run` is the pending state, for names only. */
+export interface WatchedEvent {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly taskName: (number: number) => string;
+  readonly operationKey: (number: number) => string;
+  readonly event: StoredEvent;
+}
+
+/** Filter of a list of runs. `status` 0 and an empty workflow mean all. */
+export interface RunFilter {
+  readonly namespace: string;
+  readonly status: number;
+  readonly workflow: string;
+}
+
+/** Filter of a list of operations. `runId` empty: all of the namespace; `status` 0: all. */
+export interface OperationFilter {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly status: number;
+}
+
+/** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */
+export interface KernelApi {
+  /** Decides a command now, or as soon as its run is in memory, and tells the receiver. The streams use this. */
+  execute(target: Target, command: Command, principal: string, to: { readonly receiver: Receiver; readonly tag: number }): void;
+  /** The same for one caller: `project` computes the answer at the moment of decision; the promise gives it once durable. */
+  ask<T>(target: Target, command: Command, principal: string, project: (outcome: Outcome) => T): Promise<T>;
+  /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
+  view<T>(target: Target, project: (run: Run) => T): Promise<T>;
+  /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
+  awaitRun(target: Target, to: { readonly receiver: Receiver; readonly tag: number }): { cancel(): void };
+  /** The same as a promise; undefined when `waitMs` passed first. */
+  awaitRunOnce<T>(target: Target, waitMs: number, project: (run: Run) => T): Promise<T | undefined>;
+  /** One page of runs, newest first. */
+  listRuns<T>(filter: RunFilter, page: { size: number; token: string }, project: (run: Run) => T): Promise<Page<T>>;
+  /** One page of operations across runs, by state. */
+  listOperations<T>(
+    filter: OperationFilter,
+    page: { size: number; token: string },
+    project: (run: Run, operation: number) => T,
+  ): Promise<Page<T>>;
+  /** One page of open reviews across runs, oldest first. `reviewId` of the API is `<run number>-<review number>`. */
+  listReviews<T>(
+    namespace: string,
+    page: { size: number; token: string },
+    project: (run: Run, runNumber: number, review: number) => T,
+  ): Promise<Page<T>>;
+  /** Number of the aggregate that holds this operation key; undefined when there is none. */
+  findOperation(namespace: string, operationKey: string): Promise<number | undefined>;
+  /** Durable events of one run from event number `from`, a page (≤ 256 events or 1 MiB) at a time. */
+  history(target: Target, from: number): AsyncIterable<readonly WatchedEvent[]>;
+  /** Watches one run from a position (empty: from its first event). Rejects with RejectionError for a bad position. */
+  watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher>;
+  /** Watches a namespace from a position (empty: from now). */
+  watchRuns(
+    filter: { readonly namespace: string; readonly workflow: string },
+    position: Uint8Array,
+    listener: WatchListener,
+  ): Promise<Watcher>;
+  /** Content that was moved out of line. */
+  readBlob(target: Target, sha256: Uint8Array): AsyncIterable<Uint8Array>;
+  /** Stores content above the inline bound durably and answers the payload that refers to it; for payloads within the bound answers them as they are. */
+  admitPayload(target: Target, payload: Uint8Array): Promise<Uint8Array>;
+  /** Connects a worker session, or the same one again. */
+  connectSession(hello: SessionHello, listener: SessionListener): Promise<WorkerSession>;
+  /** Memory only: renews a lease by name; the answer is its length in ms, or why it is refused. */
+  renewLease(target: Target, task: string, leaseVersion: number): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  /** Memory only: keeps progress and renews. */
+  reportProgress(target: Target, task: string, lease: { leaseVersion: number; progress: Uint8Array }): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  info(): KernelInfo;
+  /** True once new work is refused because the kernel is going away. */
+  readonly isDraining: boolean;
+  /** Fires when the store failed: nothing more is acknowledged. */
+  onFailed(callback: (error: Error) => void): void;
+}

@@ -1,0 +1,42 @@
+import type { Reply } from "../core/decision.js";
+import type { Rejection } from "../core/rejection.js";
+import type { Run } from "../core/state.js";
+
+/** What a command came to. `run` is the pending state right after it: read from it at once, never later. */
+export type Outcome =
+  | { readonly accepted: true; readonly reply: Reply; readonly run: Run }
+  | { readonly accepted: false; readonly rejection: Rejection };
+
+/** Which aggregate a command or a read is for. */
+export type Target =
+  /** A run by its id. */
+  | { readonly kind: "run"; readonly namespace: string; readonly runId: string }
+  /** A run or ledger by its number. */
+  | { readonly kind: "number"; readonly number: number }
+  /** An operation of scope NAMESPACE by its key. */
+  | { readonly kind: "ledger"; readonly namespace: string; readonly operationKey: string };
+
+/**
+ * Who is told what commands came to. `outcome` is called when the command was decided, which is before it is durable: the
+ * receiver computes its answer from it at once, and holds the answer back until the kernel calls `release`.
+ */
+export interface Receiver {
+  /** @param tag what the caller gave with the command. */
+  outcome(tag: number, outcome: Outcome): void;
+  /** Called while the segment is being synced: encode what is to be sent now, so that it costs no time afterwards. */
+  prepare(): void;
+  /** Called once everything reported by `outcome` since the last release is durable: send it. `position` names that point. */
+  release(position: Uint8Array): void;
+}
+
+/** A refusal as an error, for the promise-based calls. */
+export class RejectionError extends Error {
+  readonly code: string;
+  readonly rejection: Rejection;
+  constructor(rejection: Rejection) {
+    super(rejection.message);
+    this.name = "RejectionError";
+    this.code = rejection.reason;
+    this.rejection = rejection;
+  }
+}
