@@ -1,16 +1,14 @@
 /** Builds segments in one buffer that is kept and grows, so that a commit costs no allocation per slice. */
 
-import { crc32 } from "node:zlib";
-import { allocateKept, writeU32, writeU64 } from "./bytes.js";
+import { writeU32, writeU64 } from "./bytes.js";
 import {
+  type BuiltContainer,
+  CONTAINER_HEADER_BYTES,
   HASH_BYTES,
-  SEGMENT_CRC_OFFSET,
-  SEGMENT_FORMAT,
-  SEGMENT_HEADER_BYTES,
-  SEGMENT_MAGIC,
-  SEGMENT_SLICE_HEADER_BYTES,
-} from "./segment-format.js";
-import { sha256 } from "./sha256.js";
+  sealContainer,
+  writeContainerHead,
+} from "./container.js";
+import { SEGMENT_FORMAT, SEGMENT_MAGIC, SEGMENT_SLICE_HEADER_BYTES } from "./segment-format.js";
 import { StoreWriteInvalid } from "./store-errors.js";
 
 /** The events that one run gets in one commit, already encoded, each behind its length. */
@@ -26,12 +24,6 @@ export interface SliceWrite {
   readonly byteOffset?: number;
   /** How many bytes they take; default up to the end of `bytes`. */
   readonly byteLength?: number;
-}
-
-/** A finished segment. `value` has a buffer of its own and is never written again. */
-export interface BuiltSegment {
-  readonly value: Uint8Array;
-  readonly hash: Uint8Array;
 }
 
 const INITIAL_BYTES = 64 * 1024;
@@ -71,12 +63,10 @@ export class SegmentBuilder {
     if (this.#bytes.byteLength > KEPT_BYTES_MAX)
       this.#bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     const bytes = this.#bytes;
-    writeU32(bytes, 0, SEGMENT_MAGIC);
-    writeU32(bytes, 4, SEGMENT_FORMAT << 24);
+    writeContainerHead(bytes, SEGMENT_MAGIC, SEGMENT_FORMAT, prevHash);
     writeU64(bytes, 8, firstSequence);
     writeU64(bytes, 16, timeBaseMs);
-    bytes.set(prevHash, 32);
-    this.#length = SEGMENT_HEADER_BYTES;
+    this.#length = CONTAINER_HEADER_BYTES;
     this.#events = 0;
     this.#slices = 0;
     this.#open = true;
@@ -113,22 +103,14 @@ export class SegmentBuilder {
   }
 
   /** Closes the segment. The builder is free for the next one at once. */
-  finish(): BuiltSegment {
+  finish(): BuiltContainer {
     if (!this.#open || this.#slices === 0) {
       throw new StoreWriteInvalid("Expected a begun segment with a slice, but there is none.");
     }
     this.#open = false;
-    const bytes = this.#bytes;
-    const length = this.#length;
-    writeU32(bytes, 24, this.#events);
-    writeU32(bytes, 28, this.#slices);
-    writeU32(bytes, 64, length - SEGMENT_HEADER_BYTES);
-    writeU32(bytes, SEGMENT_CRC_OFFSET, segmentCrc(bytes, length));
-    const value = allocateKept(length + HASH_BYTES);
-    value.set(bytes.subarray(0, length));
-    const hash = sha256(value.subarray(0, length));
-    value.set(hash, length);
-    return { value, hash };
+    writeU32(this.#bytes, 24, this.#events);
+    writeU32(this.#bytes, 28, this.#slices);
+    return sealContainer(this.#bytes, this.#length);
   }
 
   #reserve(byteLength: number): void {
@@ -137,14 +119,6 @@ export class SegmentBuilder {
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }
-}
-
-/** The crc32 of a segment whose header and slices fill `bytes` up to `length`. */
-export function segmentCrc(bytes: Uint8Array, length: number): number {
-  return crc32(
-    bytes.subarray(SEGMENT_HEADER_BYTES, length),
-    crc32(bytes.subarray(0, SEGMENT_CRC_OFFSET)),
-  );
 }
 
 function requireSafe(what: string, value: number, min: number): void {

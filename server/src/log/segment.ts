@@ -1,21 +1,20 @@
 /** Reads and verifies segments; `segment-format.ts` has their bytes. */
 
-import { copyBytes, equalBytes, readU16, readU32, readU64, toHex } from "./bytes.js";
-import { segmentKey } from "./key.js";
-import { segmentCrc } from "./segment-builder.js";
+import { copyBytes, equalBytes, readU32, readU64, toHex } from "./bytes.js";
 import {
+  CONTAINER_HEADER_BYTES,
+  endOfSlices,
+  findContainerFault,
   HASH_BYTES,
-  SEGMENT_CRC_OFFSET,
-  SEGMENT_FORMAT,
-  SEGMENT_HEADER_BYTES,
-  SEGMENT_MAGIC,
-  SEGMENT_SLICE_HEADER_BYTES,
-} from "./segment-format.js";
-import { sha256 } from "./sha256.js";
+  prevHashOf,
+} from "./container.js";
+import { segmentKey } from "./key.js";
+import { SEGMENT_FORMAT, SEGMENT_MAGIC, SEGMENT_SLICE_HEADER_BYTES } from "./segment-format.js";
 import { StoreDamaged } from "./store-errors.js";
 
-export { type BuiltSegment, SegmentBuilder, type SliceWrite } from "./segment-builder.js";
-export { HASH_BYTES, SEGMENT_BYTES_MAX } from "./segment-format.js";
+export { type BuiltContainer as BuiltSegment, HASH_BYTES } from "./container.js";
+export { SegmentBuilder, type SliceWrite } from "./segment-builder.js";
+export { SEGMENT_BYTES_MAX } from "./segment-format.js";
 
 /** The events that one run got in one commit. */
 export interface EventSlice {
@@ -60,25 +59,16 @@ export interface Segment {
  */
 export function readSegment(key: Uint8Array, value: Uint8Array): Segment {
   const { sequence } = segmentKey.decode(key);
-  const bodyEnd = value.byteLength - HASH_BYTES;
   const refuse = (found: string): never => {
     throw new StoreDamaged(`Expected the segment at sequence ${sequence}, but ${found}`, {
       firstBadSequence: sequence,
       key: toHex(key),
     });
   };
-  if (bodyEnd <= SEGMENT_HEADER_BYTES) refuse(`it is cut to ${value.byteLength} bytes`);
-  if (readU32(value, 0) !== SEGMENT_MAGIC) refuse("other bytes stand there");
-  if (value[4] !== SEGMENT_FORMAT) refuse(`its format is ${value[4]}`);
-  if (value[5] !== 0 || readU16(value, 6) !== 0) refuse("its flags are unknown");
-  if (readU32(value, 64) !== bodyEnd - SEGMENT_HEADER_BYTES) refuse("its length is another");
-  if (readU32(value, SEGMENT_CRC_OFFSET) !== segmentCrc(value, bodyEnd)) {
-    refuse("its crc32 does not fit");
-  }
-  const hash = value.subarray(bodyEnd);
-  if (!equalBytes(hash, sha256(value.subarray(0, bodyEnd)))) refuse("its hash does not fit");
-  if (readU64(value, 8) !== sequence) refuse(`it begins at ${readU64(value, 8)}`);
-  const segment = new VerifiedSegment(value, bodyEnd);
+  const fault = findContainerFault(value, SEGMENT_MAGIC, SEGMENT_FORMAT);
+  if (fault !== undefined) refuse(fault);
+  const segment = new VerifiedSegment(value);
+  if (segment.firstSequence !== sequence) refuse(`it begins at ${segment.firstSequence}`);
   if (!segment.isComplete()) refuse("its slices do not add up");
   return segment;
 }
@@ -116,18 +106,18 @@ class VerifiedSegment implements Segment {
   readonly prevHash: Uint8Array;
   readonly hash: Uint8Array;
   readonly #value: Uint8Array;
-  readonly #bodyEnd: number;
+  readonly #end: number;
 
-  constructor(value: Uint8Array, bodyEnd: number) {
+  constructor(value: Uint8Array) {
     this.#value = value;
-    this.#bodyEnd = bodyEnd;
+    this.#end = endOfSlices(value);
     this.firstSequence = readU64(value, 8);
     this.timeBaseMs = readU64(value, 16);
     this.count = readU32(value, 24);
     this.sliceCount = readU32(value, 28);
     // Copies: a kept hash must not keep its whole segment.
-    this.prevHash = copyBytes(value, 32, 32 + HASH_BYTES);
-    this.hash = copyBytes(value, bodyEnd, value.byteLength);
+    this.prevHash = copyBytes(prevHashOf(value), 0, HASH_BYTES);
+    this.hash = copyBytes(value, this.#end, value.byteLength);
   }
 
   get lastSequence(): number {
@@ -136,22 +126,22 @@ class VerifiedSegment implements Segment {
 
   /** Walks the slices' headers: do they fill the body, and hold as many events as the header says? */
   isComplete(): boolean {
-    let at = SEGMENT_HEADER_BYTES;
+    let at = CONTAINER_HEADER_BYTES;
     let slices = 0;
     let events = 0;
-    while (at + SEGMENT_SLICE_HEADER_BYTES <= this.#bodyEnd) {
+    while (at + SEGMENT_SLICE_HEADER_BYTES <= this.#end) {
       events += readU32(this.#value, at + 12);
       slices += 1;
       at += SEGMENT_SLICE_HEADER_BYTES + readU32(this.#value, at + 16);
     }
-    return at === this.#bodyEnd && slices === this.sliceCount && events === this.count;
+    return at === this.#end && slices === this.sliceCount && events === this.count;
   }
 
   *slices(): Generator<SegmentSlice, void, undefined> {
     const value = this.#value;
-    let at = SEGMENT_HEADER_BYTES;
+    let at = CONTAINER_HEADER_BYTES;
     let firstSequence = this.firstSequence;
-    while (at < this.#bodyEnd) {
+    while (at < this.#end) {
       const count = readU32(value, at + 12);
       const start = at + SEGMENT_SLICE_HEADER_BYTES;
       const end = start + readU32(value, at + 16);
