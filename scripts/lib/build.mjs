@@ -135,16 +135,28 @@ function listReferences(root, name) {
 function fillStage(root, stage, states) {
   copyIfDifferent(join(root, "tsconfig.base.json"), join(stage, "tsconfig.base.json"));
   for (const { name, files } of states) {
-    const wanted = new Set(files);
-    for (const file of listFiles(join(stage, name), isSource)) {
-      if (!wanted.has(file)) rmSync(join(stage, name, file));
-    }
+    dropDeletedSources(join(stage, name), new Set(files));
     for (const file of files) copyIfDifferent(join(root, name, file), join(stage, name, file));
     linkIfMissing(join(root, name, "node_modules"), join(stage, name, "node_modules"));
     /** @type {{ name: string }} */
     const manifest = JSON.parse(readFileSync(join(root, name, "package.json"), "utf8"));
     linkIfMissing(join(stage, name), join(stage, "node_modules", manifest.name));
   }
+}
+
+/**
+ * The compiler does not take back what it emitted for a source that is gone, so a package that lost
+ * one is compiled from nothing.
+ *
+ * @param {string} folder the package's folder in the stage
+ * @param {ReadonlySet<string>} wanted
+ */
+function dropDeletedSources(folder, wanted) {
+  const deleted = listFiles(folder, isSource).filter((file) => !wanted.has(file));
+  if (deleted.length === 0) return;
+  for (const file of deleted) rmSync(join(folder, file));
+  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  forgetCompilerState(folder);
 }
 
 /**
@@ -191,20 +203,18 @@ function putInPlace(root, stage, states) {
   for (const { name, sources } of states) {
     const stamp = { sources, outputs: fingerprintOutputs(join(root, name, "dist")) };
     writeWhole(stampPathOf(root, name), `${JSON.stringify(stamp)}\n`);
-    forgetCompilerState(root, name);
+    forgetCompilerState(join(root, name));
   }
   rmSync(beside, { recursive: true, force: true });
 }
 
 /**
- * A compiler run by hand keeps notes on what it emitted to `dist`. They are wrong now, and it would
- * trust them.
+ * The compiler keeps notes on what it emitted to `dist`. Where `dist` is no longer what it left
+ * there, it would trust them all the same.
  *
- * @param {string} root
- * @param {string} name
+ * @param {string} folder a package's folder
  */
-function forgetCompilerState(root, name) {
-  const folder = join(root, name);
+function forgetCompilerState(folder) {
   for (const file of listFiles(folder, (candidate) => candidate.endsWith(".tsbuildinfo"))) {
     rmSync(join(folder, file), { force: true });
   }

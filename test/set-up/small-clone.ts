@@ -15,8 +15,9 @@ const KEPT = [
   "scripts",
   "server/bin",
   "server/src/core/tsconfig.json",
-  "test/support/projects.ts",
-  "test/support/count-reporter.ts",
+  ...["projects.ts", "count-reporter.ts", "source-hooks.mjs", "source-loader.mjs"].map(
+    (name) => `test/support/${name}`,
+  ),
   ...["proto", "server", "sdk", "examples", "bench", "test"].flatMap((name) => [
     `${name}/package.json`,
     `${name}/tsconfig.json`,
@@ -34,13 +35,12 @@ import { tiny } from "@pawl/sdk";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as AddressInfo;
-  const ready = { event: "ready", pid: process.pid, child: child.pid, port, argv, tiny };
-  process.stdout.write(JSON.stringify({ ...ready, nodeEnv: process.env["NODE_ENV"] }) + "\\n");
   const signals: string[] = [];
-  await new Promise<void>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
       process.on(name, () => {
         signals.push(name);
@@ -48,7 +48,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       });
     }
   });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const ready = { event: "ready", pid: process.pid, child: child.pid, port, argv, tiny };
+  process.stdout.write(JSON.stringify({ ...ready, nodeEnv: process.env["NODE_ENV"] }) + "\\n");
+  await stopped;
   child.kill();
   server.close();
   await ended;
