@@ -2,9 +2,9 @@ import type { Reply } from "../core/decision.js";
 import type { Rejection } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 
-/** What a command came to. `run` is the pending state right after it: read from it at once, never later. */
+/** What a command came to. `run` is the pending state right after it: read from it at once, never later. `runNumber` names it in further calls. */
 export type Outcome =
-  | { readonly accepted: true; readonly reply: Reply; readonly run: Run }
+  | { readonly accepted: true; readonly reply: Reply; readonly run: Run; readonly runNumber: number }
   | { readonly accepted: false; readonly rejection: Rejection };
 
 /** Which aggregate a command or a read is for. */

@@ -1,0 +1,195 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Run } from "../core/state.js";
+import { ReadyQueue } from "./ready-queue.js";
+import type { Resident } from "./resident.js";
+import type { Session } from "./session.js";
+
+/** Gives a ready task of a resident run to a session. False when the state refuses. */
+export type LeaseOut = (resident: Resident, task: number, session: Session) => boolean;
+
+/** Finds a run: in memory, absent, or to be asked for again once the promise resolves. */
+export type FindRun = (number: number) => Resident | undefined | Promise<void>;
+
+interface Queue {
+  readonly ready: ReadyQueue;
+  /** Sessions that serve it; the first that can take is next, then goes last. */
+  readonly sessions: Session[];
+  isListed: boolean;
+}
+
+/** Leases given out in one turn at most, so that a segment and its offers stay small. */
+const leasesPerTurnMax = 2000;
+
+/**
+ * Matches ready tasks with credits. It stands outside the core and keeps nothing durable: every match becomes a LeaseTask command on
+ * one run, in the segment of the turn that gathers.
+ */
+export class Dispatcher {
+  readonly #queues = new Map<string, Queue>();
+  /** Queues that may have both tasks and credit. */
+  #open: Queue[] = [];
+  readonly #find: FindRun;
+  readonly #lease: LeaseOut;
+  readonly #soon: () => void;
+  readonly #next = { run: 0, task: 0 };
+
+  /** @param soon asks for another turn. */
+  constructor(find: FindRun, lease: LeaseOut, soon: () => void) {
+    this.#find = find;
+    this.#lease = lease;
+    this.#soon = soon;
+  }
+
+  /** A task became READY. */
+  push(runNumber: number, run: Run, task: number): void {
+    const spec = run.plan.tasks[task];
+    if (spec !== undefined) {
+      this.pushNamed(queueKey(run.namespace, spec.queue, spec.kind), runNumber, task, spec.priority);
+    }
+  }
+
+  /** A task known to be READY from its row alone. */
+  pushNamed(key: string, runNumber: number, task: number, priority: number): void {
+    const queue = this.#queue(key);
+    queue.ready.push(runNumber, task, priority);
+    this.#list(queue);
+  }
+
+  /** A session begins to serve its queues. */
+  join(session: Session): void {
+    for (const key of session.queueKeys) {
+      const queue = this.#queue(key);
+      if (!queue.sessions.includes(session)) {
+        queue.sessions.push(session);
+      }
+      this.#list(queue);
+    }
+  }
+
+  /** A session stops to serve. */
+  leave(session: Session): void {
+    for (const key of session.queueKeys) {
+      const sessions = this.#queues.get(key)?.sessions;
+      const index = sessions?.indexOf(session) ?? -1;
+      if (index >= 0) {
+        sessions?.splice(index, 1);
+      }
+    }
+  }
+
+  /** A session has more credit. */
+  credited(session: Session): void {
+    for (const key of session.queueKeys) {
+      const queue = this.#queues.get(key);
+      if (queue !== undefined) {
+        this.#list(queue);
+      }
+    }
+  }
+
+  /** Tasks that wait in a queue, and whether a session serves it; for *why* and metrics. */
+  describe(key: string): { readonly ready: number; readonly sessions: number } {
+    const queue = this.#queues.get(key);
+    return { ready: queue?.ready.length ?? 0, sessions: queue?.sessions.length ?? 0 };
+  }
+
+  /** Gives out what can be given out now. Called at the end of each turn. */
+  match(): void {
+    const open = this.#open;
+    if (open.length === 0) {
+      return;
+    }
+    this.#open = [];
+    let left = leasesPerTurnMax;
+    for (const queue of open) {
+      queue.isListed = false;
+      left = this.#matchQueue(queue, left);
+    }
+  }
+
+  #matchQueue(queue: Queue, budget: number): number {
+    let left = budget;
+    while (queue.ready.length > 0) {
+      const session = takeSession(queue.sessions);
+      if (session === undefined) {
+        return left;
+      }
+      if (left === 0) {
+        this.#list(queue);
+        this.#soon();
+        return 0;
+      }
+      if (this.#giveNext(queue, session)) {
+        left--;
+      }
+    }
+    return left;
+  }
+
+  /** Takes the next entry; true when it was leased. */
+  #giveNext(queue: Queue, session: Session): boolean {
+    const next = this.#next;
+    if (!queue.ready.shift(next)) {
+      return false;
+    }
+    const { run, task } = next;
+    const found = this.#find(run);
+    if (found instanceof Promise) {
+      // It is read first; then it goes to the end of its queue.
+      found.then(() => this.#pushAgain(run, task), this.#ignoreFailedRead);
+      return false;
+    }
+    const state = found?.run.tasks[task];
+    if (found === undefined || state?.status !== TaskStatus.READY) {
+      return false;
+    }
+    if (!this.#lease(found, task, session)) {
+      return false;
+    }
+    session.credits--;
+    return true;
+  }
+
+  #pushAgain(run: number, task: number): void {
+    const found = this.#find(run);
+    if (found !== undefined && !(found instanceof Promise)) {
+      this.push(run, found.run, task);
+      this.#soon();
+    }
+  }
+
+  /** A read that failed has failed the store, which ends the kernel; there is nothing left to dispatch. */
+  readonly #ignoreFailedRead = (): void => {};
+
+  #queue(key: string): Queue {
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = { ready: new ReadyQueue(), sessions: [], isListed: false };
+      this.#queues.set(key, queue);
+    }
+    return queue;
+  }
+
+  #list(queue: Queue): void {
+    if (!queue.isListed) {
+      queue.isListed = true;
+      this.#open.push(queue);
+    }
+  }
+}
+
+/** Name of the ready queue of a kind within a queue. Ids hold no NUL, so it is injective. */
+export function queueKey(namespace: string, queue: string, kind: string): string {
+  return `${namespace}\0${queue}\0${kind}`;
+}
+
+/** The first session that can take a task; it goes last, so that sessions take turns. */
+function takeSession(sessions: Session[]): Session | undefined {
+  const index = sessions.findIndex((session) => session.canTake);
+  const session = sessions[index];
+  if (session !== undefined && index < sessions.length - 1) {
+    sessions.splice(index, 1);
+    sessions.push(session);
+  }
+  return session;
+}

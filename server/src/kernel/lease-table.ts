@@ -1,0 +1,134 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { limits } from "../core/limits.js";
+import { DeadlineQueue, type Due } from "./deadline-queue.js";
+import type { Timers } from "./ports.js";
+import type { Session } from "./session.js";
+
+/** An open lease. Deadlines live here, outside the state: a lease ends only by an event, and renewals are memory only. */
+export interface Lease extends Due {
+  readonly run: number;
+  readonly task: number;
+  readonly leaseVersion: number;
+  readonly leaseMs: number;
+  readonly sessionId: string;
+  /** The session when it is known in this process. */
+  session: Session | undefined;
+  handle: number;
+  isAcknowledged: boolean;
+  /** End of the lease without a renewal. */
+  endsMs: number;
+  /** Due time it was queued with. */
+  queuedMs: number;
+  /** Last progress, until the task's next event. */
+  progress: Uint8Array | undefined;
+}
+
+/** More tasks than a plan may have: run and task make one number. */
+const tasksPerRun = 8192;
+
+/** All open leases, by task. */
+export class LeaseTable {
+  readonly #leases = new Map<number, Lease>();
+  readonly #deadlines: DeadlineQueue<Lease>;
+  readonly #now: () => number;
+
+  /** @param end asked to end a lease that is over; it may be refused by the state, which is fine. */
+  constructor(timers: Timers, now: () => number, end: (lease: Lease, reason: LeaseEndReason) => void) {
+    this.#now = now;
+    this.#deadlines = new DeadlineQueue(timers, now, (lease) => this.#due(lease, end));
+  }
+
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  find(run: number, task: number): Lease | undefined {
+    return this.#leases.get(run * tasksPerRun + task);
+  }
+
+  /** Adds a lease that a worker was given now. */
+  grant(lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress">): Lease {
+    const nowMs = this.#now();
+    return this.#insert({
+      ...lease,
+      isAcknowledged: false,
+      endsMs: nowMs + lease.leaseMs,
+      dueMs: nowMs + Math.min(limits.offerAckMs, lease.leaseMs),
+      queuedMs: 0,
+      progress: undefined,
+    });
+  }
+
+  /** Adds a lease found at start: it counts as acknowledged and gets at least 10 s from now. */
+  restore(lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress" | "session" | "handle">): Lease {
+    const endsMs = this.#now() + Math.max(lease.leaseMs, limits.restartLeaseMs);
+    return this.#insert({
+      ...lease,
+      session: undefined,
+      handle: 0,
+      isAcknowledged: true,
+      endsMs,
+      dueMs: endsMs,
+      queuedMs: 0,
+      progress: undefined,
+    });
+  }
+
+  #insert(lease: Lease): Lease {
+    lease.queuedMs = lease.dueMs;
+    this.#leases.set(lease.run * tasksPerRun + lease.task, lease);
+    this.#deadlines.add(lease);
+    return lease;
+  }
+
+  /** Renews; that is also an acknowledgement. */
+  renew(lease: Lease): void {
+    lease.isAcknowledged = true;
+    lease.endsMs = this.#now() + lease.leaseMs;
+    lease.dueMs = lease.endsMs;
+  }
+
+  /** Notes that the offer was taken. */
+  acknowledge(lease: Lease): void {
+    if (!lease.isAcknowledged) {
+      lease.isAcknowledged = true;
+      lease.dueMs = lease.endsMs;
+    }
+  }
+
+  /** Removes a lease that has ended. */
+  remove(run: number, task: number): Lease | undefined {
+    const key = run * tasksPerRun + task;
+    const lease = this.#leases.get(key);
+    if (lease !== undefined) {
+      this.#leases.delete(key);
+      this.#deadlines.remove(lease, lease.queuedMs);
+    }
+    return lease;
+  }
+
+  /** All leases, in no particular order. */
+  values(): IterableIterator<Lease> {
+    return this.#leases.values();
+  }
+
+  close(): void {
+    this.#deadlines.close();
+  }
+
+  #due(lease: Lease, end: (lease: Lease, reason: LeaseEndReason) => void): void {
+    if (this.find(lease.run, lease.task) !== lease) {
+      return;
+    }
+    const isOver = this.#now() >= lease.dueMs;
+    if (isOver) {
+      end(lease, lease.isAcknowledged ? LeaseEndReason.EXPIRED : LeaseEndReason.NOT_ACKNOWLEDGED);
+    }
+    if (this.find(lease.run, lease.task) === lease) {
+      // Renewed meanwhile, or its run is being read: look again.
+      lease.dueMs = Math.max(lease.dueMs, this.#now() + 50);
+      lease.queuedMs = lease.dueMs;
+      this.#deadlines.add(lease);
+    }
+  }
+}

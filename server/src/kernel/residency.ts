@@ -1,0 +1,140 @@
+import { Resident } from "./resident.js";
+
+/**
+ * Finds and reads stored aggregates. Reads are synchronous where one point read is enough (a run that keeps all in its run
+ * row), and paged otherwise.
+ */
+export interface RunReader {
+  /** Number of a run by its id, from the name rows and from the tail of the log; undefined when there is none. */
+  findRun(namespace: string, runId: string): number | undefined;
+  /** Number of the aggregate that holds an operation key; undefined when there is none. */
+  findOperation(namespace: string, operationKey: string): number | undefined;
+  /** Reads a run. `paged`: its rows must be read by `loadPaged`. Throws for damage. */
+  load(number: number): Resident | "absent" | "paged";
+  /** Reads a run whose parts lie in rows of their own. Undefined: there is none. */
+  loadPaged(number: number): Promise<Resident | undefined>;
+  /** The state made anew from rows, slices and pending events, for a resident whose state is not to be trusted. Throws when that fails too. */
+  rebuild(resident: Resident): Resident["run"];
+}
+
+/** Answer of `Residency.find`: the resident, nothing, or a promise after which to ask again. */
+export type Found = Resident | undefined | Promise<void>;
+
+/** The runs in memory, and those being read. */
+export class Residency {
+  readonly #reader: RunReader;
+  readonly #byNumber = new Map<number, Resident>();
+  /** Runs and ledgers in memory by name; the only place where one that is not yet stored is found. */
+  readonly #byName = new Map<string, Resident>();
+  readonly #loading = new Map<number, Promise<void>>();
+  /** Rises with each use, for eviction. */
+  #tick = 0;
+
+  constructor(reader: RunReader) {
+    this.#reader = reader;
+  }
+
+  get size(): number {
+    return this.#byNumber.size;
+  }
+
+  /** Adds a run that was just started or read. */
+  add(resident: Resident): void {
+    this.#byNumber.set(resident.number, resident);
+    this.#byName.set(nameOf(resident), resident);
+    resident.lastUsed = ++this.#tick;
+  }
+
+  /** Forgets a run whose rows are durable up to its last event. */
+  evict(resident: Resident): void {
+    this.#byNumber.delete(resident.number);
+    this.#byName.delete(nameOf(resident));
+  }
+
+  /** The state of a resident made anew from what is stored and what is not yet. */
+  rebuild(resident: Resident): Resident["run"] {
+    return this.#reader.rebuild(resident);
+  }
+
+  /** A run in memory, by number. */
+  resident(number: number): Resident | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  /** All runs in memory, in the order they came. */
+  values(): IterableIterator<Resident> {
+    return this.#byNumber.values();
+  }
+
+  /** A run by id: in memory, or read now. */
+  findRun(namespace: string, runId: string): Found {
+    const resident = this.#byName.get(runName(namespace, runId));
+    if (resident !== undefined) {
+      resident.lastUsed = ++this.#tick;
+      return resident;
+    }
+    const number = this.#reader.findRun(namespace, runId);
+    return number === undefined ? undefined : this.find(number);
+  }
+
+  /** A ledger by its operation key: in memory, or read now. */
+  findLedger(namespace: string, operationKey: string): Found {
+    const resident = this.#byName.get(ledgerName(namespace, operationKey));
+    if (resident !== undefined) {
+      return resident;
+    }
+    const number = this.#reader.findOperation(namespace, operationKey);
+    return number === undefined ? undefined : this.find(number);
+  }
+
+  /** A run by number: in memory, or read now. */
+  find(number: number): Found {
+    const resident = this.#byNumber.get(number);
+    if (resident !== undefined) {
+      resident.lastUsed = ++this.#tick;
+      return resident;
+    }
+    const loading = this.#loading.get(number);
+    if (loading !== undefined) {
+      return loading;
+    }
+    const loaded = this.#reader.load(number);
+    if (loaded === "absent") {
+      return undefined;
+    }
+    if (loaded === "paged") {
+      const promise = this.#loadPaged(number);
+      this.#loading.set(number, promise);
+      return promise;
+    }
+    this.add(loaded);
+    return loaded;
+  }
+
+  async #loadPaged(number: number): Promise<void> {
+    try {
+      const loaded = await this.#reader.loadPaged(number);
+      if (loaded !== undefined && !this.#byNumber.has(number)) {
+        this.add(loaded);
+      }
+    } finally {
+      this.#loading.delete(number);
+    }
+  }
+}
+
+function nameOf(resident: Resident): string {
+  const { run } = resident;
+  return run.kind === "run"
+    ? runName(run.namespace, run.runId)
+    : ledgerName(run.namespace, run.operations[0]?.declaration.key ?? "");
+}
+
+// Ids hold no NUL, so these are injective.
+function runName(namespace: string, runId: string): string {
+  return `${namespace}\0${runId}`;
+}
+
+function ledgerName(namespace: string, operationKey: string): string {
+  return `${namespace}\0\0${operationKey}`;
+}

@@ -1,0 +1,43 @@
+import type { Lease } from "./lease-table.js";
+import type { SessionListener } from "./kernel-api.js";
+
+/** A worker session as the kernel keeps it: it outlives its connections as long as it holds leases. */
+export class Session {
+  readonly id: string;
+  readonly namespace: string;
+  worker: string;
+  /** Keys of the ready queues it serves. */
+  queueKeys: readonly string[] = [];
+  credits = 0;
+  isDraining = false;
+  /** The connection; undefined while there is none. */
+  listener: SessionListener | undefined;
+  /** Open leases by handle. */
+  readonly leases: Map<number, Lease> = new Map();
+  #lastHandle = 0;
+
+  constructor(id: string, namespace: string, worker: string) {
+    this.id = id;
+    this.namespace = namespace;
+    this.worker = worker;
+  }
+
+  /** True when it may be given a task. */
+  get canTake(): boolean {
+    return this.credits > 0 && !this.isDraining && this.listener !== undefined;
+  }
+
+  /** A handle that this session never had. */
+  nextHandle(): number {
+    this.#lastHandle++;
+    return this.#lastHandle;
+  }
+
+  /** Takes a lease back under the handle that the worker knows it by. */
+  adopt(lease: Lease, handle: number): void {
+    lease.session = this;
+    lease.handle = handle;
+    this.leases.set(handle, lease);
+    this.#lastHandle = Math.max(this.#lastHandle, handle);
+  }
+}

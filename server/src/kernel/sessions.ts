@@ -1,0 +1,170 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { queueKey } from "./dispatcher.js";
+import type { SessionHello, SessionLease, SessionListener, WorkerSession } from "./kernel-api.js";
+import type { Lease } from "./lease-table.js";
+import type { Loop } from "./loop.js";
+import { Session } from "./session.js";
+
+/** The worker sessions that are connected or hold leases. */
+export class Sessions {
+  readonly #loop: Loop;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(loop: Loop) {
+    this.#loop = loop;
+  }
+
+  /** Sessions that are connected. */
+  get connected(): number {
+    let count = 0;
+    for (const session of this.#sessions.values()) {
+      count += session.listener === undefined ? 0 : 1;
+    }
+    return count;
+  }
+
+  /**
+   * Connects a session, or the same one again: an older connection of it is forgotten. Leases of the session that it does not hold
+   * any more are taken back at once; those that it holds keep their handles.
+   */
+  async connect(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {
+    const session = this.#sessionOf(hello);
+    this.#loop.dispatcher.leave(session);
+    session.listener = undefined;
+    session.credits = 0;
+    session.isDraining = false;
+    session.leases.clear();
+    const lostHandles = await this.#takeBack(session, hello);
+    session.listener = listener;
+    session.worker = hello.worker;
+    session.queueKeys = hello.serves.map(({ kind, queue }) =>
+      queueKey(hello.namespace, queue === "" ? kind : queue, kind),
+    );
+    this.#loop.dispatcher.join(session);
+    this.#loop.schedule();
+    return this.#connection(session, listener, lostHandles);
+  }
+
+  #sessionOf(hello: SessionHello): Session {
+    const name = `${hello.namespace}\0${hello.sessionId}`;
+    let session = this.#sessions.get(name);
+    if (session === undefined) {
+      session = new Session(hello.sessionId, hello.namespace, hello.worker);
+      this.#sessions.set(name, session);
+    }
+    return session;
+  }
+
+  /** Matches what the worker holds with the table of leases; the answer is what it holds no longer. */
+  async #takeBack(session: Session, hello: SessionHello): Promise<number[]> {
+    const lostHandles: number[] = [];
+    const held = new Set<Lease>();
+    for (const hold of hello.holds) {
+      const lease = await this.#findHeld(hello, hold);
+      if (lease === undefined) {
+        lostHandles.push(hold.handle);
+      } else {
+        held.add(lease);
+        session.adopt(lease, hold.handle);
+        this.#loop.leases.renew(lease);
+      }
+    }
+    for (const lease of [...this.#loop.leases.values()]) {
+      if (lease.sessionId === session.id && !held.has(lease)) {
+        lease.session = undefined;
+        this.#loop.endLease(lease, LeaseEndReason.NOT_HELD);
+      }
+    }
+    return lostHandles;
+  }
+
+  async #findHeld(hello: SessionHello, hold: SessionHello["holds"][number]): Promise<Lease | undefined> {
+    for (;;) {
+      const found = this.#loop.residency.findRun(hello.namespace, hold.runId);
+      if (found instanceof Promise) {
+        await found;
+        continue;
+      }
+      const task = found?.run.plan.byName.get(hold.task);
+      if (found === undefined || task === undefined) {
+        return undefined;
+      }
+      const lease = this.#loop.leases.find(found.number, task);
+      const isHeld = lease?.leaseVersion === hold.leaseVersion && lease.sessionId === hello.sessionId;
+      return isHeld ? lease : undefined;
+    }
+  }
+
+  #connection(session: Session, listener: SessionListener, lostHandles: readonly number[]): WorkerSession {
+    const loop = this.#loop;
+    const isCurrent = (): boolean => session.listener === listener;
+    const leaseOf = (handle: number): Lease | undefined => (isCurrent() ? session.leases.get(handle) : undefined);
+    return {
+      sessionId: session.id,
+      lostHandles,
+      addCredits: (count) => {
+        if (isCurrent()) {
+          session.credits += count;
+          if (session.canTake) {
+            loop.dispatcher.credited(session);
+            loop.schedule();
+          }
+        }
+      },
+      lease: (handle) => {
+        const lease = leaseOf(handle);
+        if (lease !== undefined) {
+          loop.leases.acknowledge(lease);
+        }
+        return lease === undefined ? undefined : describe(lease);
+      },
+      acknowledge: (handle) => {
+        const lease = leaseOf(handle);
+        if (lease !== undefined) {
+          loop.leases.acknowledge(lease);
+        }
+      },
+      renew: (handle) => {
+        const lease = leaseOf(handle);
+        if (lease !== undefined) {
+          loop.leases.renew(lease);
+        }
+        return lease !== undefined;
+      },
+      progress: (handle, progress) => {
+        const lease = leaseOf(handle);
+        if (lease !== undefined) {
+          lease.progress = progress;
+          loop.leases.renew(lease);
+        }
+        return lease !== undefined;
+      },
+      drain: () => {
+        session.isDraining = true;
+      },
+      disconnect: () => this.#disconnect(session, listener),
+    };
+  }
+
+  #disconnect(session: Session, listener: SessionListener): void {
+    if (session.listener !== listener) {
+      return; // The session has connected again since.
+    }
+    session.listener = undefined;
+    session.credits = 0;
+    this.#loop.dispatcher.leave(session);
+    if (session.leases.size === 0) {
+      this.#sessions.delete(`${session.namespace}\0${session.id}`);
+    }
+  }
+}
+
+function describe(lease: Lease): SessionLease {
+  return {
+    handle: lease.handle,
+    runNumber: lease.run,
+    task: lease.task,
+    leaseVersion: lease.leaseVersion,
+    leaseMs: lease.leaseMs,
+  };
+}
