@@ -1,12 +1,12 @@
 import { writeEvent } from "@pawl/proto/log/v1/event_wire.js";
 import { WireWriter } from "@pawl/proto/wire/writer.js";
-import { SEGMENT_BYTES_MAX, SegmentBuilder } from "../log/segment.js";
+import { type EventSlice, SEGMENT_BYTES_MAX, SegmentBuilder } from "../log/segment.js";
 import { SEGMENT_SLICE_HEADER_BYTES } from "../log/segment-format.js";
 import { HASH_BYTES } from "../log/container.js";
 import type { Fence, SegmentWrite, Store } from "../log/store.js";
 import type { Position } from "./position.js";
 import type { Resident } from "./resident.js";
-import type { Turn } from "./turn.js";
+import { Turn } from "./turn.js";
 
 /** A slice of a run is cut here, so that it fits a segment with its headers. */
 const sliceBytesMax: number = SEGMENT_BYTES_MAX - 4096;
@@ -35,7 +35,7 @@ export class Committer {
   #placed: PlacedSlice[] = [];
   #segments: SegmentWrite[] = [];
   #pendingHead: Head;
-  #timeBaseMs = 0;
+  #turn: Turn = new Turn();
 
   constructor(store: Store, fence: Fence, head: Head) {
     this.#store = store;
@@ -53,7 +53,7 @@ export class Committer {
    * @returns bytes of the events, and that promise.
    */
   commit(turn: Turn): { readonly bytes: number; readonly durable: Promise<void> } {
-    this.#timeBaseMs = turn.baseMs;
+    this.#turn = turn;
     this.#begin();
     let bytes = 0;
     for (const resident of turn.touched) {
@@ -66,7 +66,7 @@ export class Committer {
   }
 
   #begin(): void {
-    this.#builder.begin(this.#pendingHead.sequence + 1, this.#timeBaseMs, this.#pendingHead.hash);
+    this.#builder.begin(this.#pendingHead.sequence + 1, this.#turn.baseMs, this.#pendingHead.hash);
   }
 
   #addRun(resident: Resident): number {
@@ -122,17 +122,20 @@ export class Committer {
     const { count } = this.#builder;
     const { value, hash } = this.#builder.finish();
     this.#segments.push({ firstSequence, value });
-    const timeBaseMs = this.#timeBaseMs;
-    for (const slice of this.#placed) {
-      const { resident } = slice;
+    const turn = this.#turn;
+    for (const placed of this.#placed) {
+      const { resident } = placed;
+      const slice: EventSlice = {
+        firstSequence: placed.firstSequence,
+        timeBaseMs: turn.baseMs,
+        firstEventNumber: placed.firstEventNumber,
+        count: placed.count,
+        bytes: value.subarray(placed.byteOffset, placed.byteOffset + placed.byteLength),
+      };
       resident.unsavedSinceSequence ??= firstSequence;
-      resident.slices.push({
-        firstSequence: slice.firstSequence,
-        timeBaseMs,
-        firstEventNumber: slice.firstEventNumber,
-        count: slice.count,
-        bytes: value.subarray(slice.byteOffset, slice.byteOffset + slice.byteLength),
-      });
+      resident.slices.push(slice);
+      turn.slices.push(slice);
+      turn.sliceOwners.push(resident);
     }
     this.#placed = [];
     this.#pendingHead = { sequence: firstSequence + count - 1, hash };

@@ -98,10 +98,12 @@ export interface Watcher {
 
 /** What a watcher is told. */
 export interface WatchListener {
-  /** Events that became durable together, in order, with the position to go on from. Empty for the first message of WatchRuns. */
-  events(batch: readonly WatchedEvent[], position: Uint8Array): void;
+  /** Events that became durable together, in order, with the position to go on from. Call `taken(bytes)` once the reader has them. */
+  events(batch: readonly WatchedEvent[], position: Uint8Array, bytes: number): void;
   /** The end: the run has ended (`closed`), the reader is too slow (`slow`) or the kernel goes away (`draining`). */
   end(reason: "closed" | "slow" | "draining", position: Uint8Array): void;
+  /** The end by an error: a RejectionError for a place that is trimmed, anything else is the store's. */
+  fail(error: unknown): void;
 }
 
 /** An event with the run it belongs to. `run` is the pending state, for names only. */

@@ -1,3 +1,4 @@
+import type { EventSlice } from "../log/segment.js";
 import type { Receiver } from "./outcome.js";
 import type { Resident } from "./resident.js";
 
@@ -9,6 +10,9 @@ export class Turn {
   readonly touched: Resident[] = [];
   /** Who is to be released when this turn is durable. */
   readonly receivers: Set<Receiver> = new Set();
+  /** The slices that its events became, once handed to the store, and whose each is. */
+  readonly slices: EventSlice[] = [];
+  readonly sliceOwners: Resident[] = [];
   /** Number of events. */
   eventCount = 0;
 

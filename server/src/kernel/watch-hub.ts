@@ -1,0 +1,215 @@
+import { invalidField } from "../core/rejection.js";
+import { decodeEvents } from "./decode-events.js";
+import type { StoredEvent, WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
+import { RejectionError } from "./outcome.js";
+import type { Position, PositionCodec } from "./position.js";
+import type { Resident } from "./resident.js";
+import type { Turn } from "./turn.js";
+
+/** Bytes that a watcher may leave untaken before it is ended. */
+export const watcherBytesMax: number = 4 * 1024 * 1024;
+
+/** Which events a watcher wants. */
+export interface WatchFilter {
+  /** One run; undefined: all of the namespace. */
+  readonly runNumber: number | undefined;
+  readonly namespace: string;
+  /** Empty: all. */
+  readonly workflow: string;
+}
+
+/** Durable events after a place, a page at a time, for those who come late. */
+export type CatchUp = (filter: WatchFilter, after: Position, through: number) => AsyncIterable<{
+  readonly events: readonly WatchedEvent[];
+  readonly bytes: number;
+}>;
+
+/** What the hub needs of the kernel. */
+export interface WatchHubParts {
+  readonly positions: PositionCodec;
+  readonly head: () => Position;
+  readonly catchUp: CatchUp;
+  /** True when the run has ended as far as is durable. */
+  readonly isClosed: (runNumber: number) => boolean;
+}
+
+interface Watch {
+  readonly filter: WatchFilter;
+  readonly listener: WatchListener;
+  /** Last sequence delivered or passed over. */
+  delivered: Position;
+  untakenBytes: number;
+  /** Live batches that came while it was still catching up. */
+  waiting: { readonly events: readonly WatchedEvent[]; readonly bytes: number; readonly position: Position }[] | undefined;
+  isEnded: boolean;
+  /** Lets a catch-up go on that waits for the reader. */
+  resume: () => void;
+}
+
+/**
+ * Gives durable events to watchers: gap-free and without repeats, whatever the position they come with. Each has a bounded buffer;
+ * a watcher that is too slow is ended with the position to go on from, and slows nobody else.
+ */
+export class WatchHub {
+  readonly #parts: WatchHubParts;
+  readonly #watches = new Set<Watch>();
+
+  constructor(parts: WatchHubParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#watches.size;
+  }
+
+  /**
+   * Adds a watcher that continues after `from`.
+   * @throws RejectionError PAWL_INVALID_POSITION for a position beyond what is durable.
+   */
+  watch(filter: WatchFilter, from: Position, listener: WatchListener): Watcher {
+    const head = this.#parts.head();
+    if (from.sequence > head.sequence) {
+      throw new RejectionError({
+        ...invalidField("position", `at most sequence ${head.sequence}`, `sequence ${from.sequence}`),
+        reason: "PAWL_INVALID_POSITION",
+      });
+    }
+    const watch: Watch = { filter, listener, delivered: from, untakenBytes: 0, waiting: [], isEnded: false, resume: () => {} };
+    this.#watches.add(watch);
+    this.#catchUp(watch, head).catch((error: unknown) => this.#fail(watch, error));
+    return {
+      close: () => this.#remove(watch),
+      taken: (bytes) => {
+        watch.untakenBytes -= bytes;
+        watch.resume();
+      },
+    };
+  }
+
+  /** Gives out the events of a turn that has become durable. */
+  durable(turn: Turn, head: Position): void {
+    if (this.#watches.size === 0) {
+      return;
+    }
+    const decoded = new Map<number, readonly WatchedEvent[]>();
+    for (const watch of this.#watches) {
+      const events: WatchedEvent[] = [];
+      let bytes = 0;
+      for (const [index, slice] of turn.slices.entries()) {
+        const resident = turn.sliceOwners[index];
+        if (resident === undefined || !matches(watch.filter, resident)) {
+          continue;
+        }
+        const ofSlice = decoded.get(index) ?? describeEvents(resident, [...decodeEvents(slice)]);
+        decoded.set(index, ofSlice);
+        events.push(...ofSlice);
+        bytes += slice.bytes.length;
+      }
+      this.#offer(watch, { events, bytes, position: head });
+    }
+  }
+
+  /** Ends every watcher: the kernel goes away. */
+  drain(): void {
+    for (const watch of [...this.#watches]) {
+      this.#end(watch, "draining");
+    }
+  }
+
+  #offer(watch: Watch, batch: { events: readonly WatchedEvent[]; bytes: number; position: Position }): void {
+    if (watch.waiting !== undefined) {
+      if (batch.events.length > 0) {
+        watch.waiting.push(batch);
+        watch.untakenBytes += batch.bytes;
+        this.#endIfSlow(watch);
+      }
+      return;
+    }
+    this.#deliver(watch, batch);
+  }
+
+  #deliver(watch: Watch, batch: { events: readonly WatchedEvent[]; bytes: number; position: Position }): void {
+    const fresh = batch.events.filter(({ event }) => event.sequence > watch.delivered.sequence);
+    watch.delivered = batch.position;
+    if (fresh.length === 0 || watch.isEnded) {
+      return;
+    }
+    watch.untakenBytes += batch.bytes;
+    watch.listener.events(fresh, this.#parts.positions.encode(batch.position), batch.bytes);
+    if (watch.filter.runNumber !== undefined && fresh.some(({ event }) => event.body.case === "runClosed")) {
+      this.#end(watch, "closed");
+    } else {
+      this.#endIfSlow(watch);
+    }
+  }
+
+  async #catchUp(watch: Watch, head: Position): Promise<void> {
+    const { filter, delivered } = watch;
+    let last = delivered.sequence;
+    for await (const page of this.#parts.catchUp(filter, delivered, head.sequence)) {
+      if (watch.isEnded) {
+        return;
+      }
+      const end = page.events.at(-1)?.event.sequence ?? last;
+      // The hash of a position inside the history is not looked up again: only its sequence says where to go on.
+      this.#deliver(watch, { ...page, position: end === head.sequence ? head : { sequence: end, hash: delivered.hash } });
+      last = end;
+      while (watch.untakenBytes > watcherBytesMax / 2 && !watch.isEnded) {
+        await new Promise<void>((resolve) => {
+          watch.resume = resolve;
+        });
+      }
+    }
+    const waiting = watch.waiting ?? [];
+    watch.waiting = undefined;
+    watch.delivered = watch.delivered.sequence > head.sequence ? watch.delivered : head;
+    for (const batch of waiting) {
+      watch.untakenBytes -= batch.bytes;
+      this.#deliver(watch, batch);
+    }
+    if (filter.runNumber !== undefined && !watch.isEnded && this.#parts.isClosed(filter.runNumber)) {
+      this.#end(watch, "closed");
+    }
+  }
+
+  #endIfSlow(watch: Watch): void {
+    if (watch.untakenBytes > watcherBytesMax) {
+      this.#end(watch, "slow");
+    }
+  }
+
+  #end(watch: Watch, reason: "closed" | "slow" | "draining"): void {
+    if (!watch.isEnded) {
+      this.#remove(watch);
+      watch.listener.end(reason, this.#parts.positions.encode(watch.delivered));
+    }
+  }
+
+  #fail(watch: Watch, error: unknown): void {
+    if (!watch.isEnded) {
+      this.#remove(watch);
+      watch.listener.fail(error);
+    }
+  }
+
+  #remove(watch: Watch): void {
+    watch.isEnded = true;
+    this.#watches.delete(watch);
+    watch.resume();
+  }
+}
+
+function matches(filter: WatchFilter, resident: Resident): boolean {
+  const { run } = resident;
+  return filter.runNumber !== undefined
+    ? filter.runNumber === resident.number
+    : run.kind === "run" && run.namespace === filter.namespace && (filter.workflow === "" || run.workflow === filter.workflow);
+}
+
+/** Events with what is needed to name their tasks and operations. */
+export function describeEvents(resident: Resident, events: readonly StoredEvent[]): WatchedEvent[] {
+  const { run } = resident;
+  const taskName = (number: number): string => run.plan.tasks[number]?.name ?? "";
+  const operationKey = (number: number): string => run.operations[number]?.declaration.key ?? "";
+  return events.map((event) => ({ runId: run.runId, workflow: run.workflow, taskName, operationKey, event }));
+}
