@@ -59,7 +59,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 /** A copy of a part in a buffer of its own. (`slice` of a Node Buffer is a view, not a copy.) */
 export function copyBytes(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  return Uint8Array.prototype.slice.call(bytes, start, end);
+  return new Uint8Array(bytes.subarray(start, end));
 }
 
 /**

@@ -40,6 +40,8 @@ export interface LevelStoreOptions {
   readonly partition?: number;
   /** The epoch below which writes are refused; default 0. */
   readonly epoch?: number;
+  /** Called once, when the first write fails, before any caller is told. */
+  readonly onWriteFailure?: () => void;
 }
 
 type Database = Level<Uint8Array, Uint8Array>;
@@ -56,7 +58,12 @@ export class LevelStore implements Store {
     this.#db = db;
     this.#directory = options.directory;
     this.#partition = options.partition ?? 0;
-    this.#guard = new StoreGuard({ epoch: options.epoch ?? 0, lastFirstSequence });
+    const { epoch = 0, onWriteFailure } = options;
+    this.#guard = new StoreGuard({
+      epoch,
+      lastFirstSequence,
+      ...(onWriteFailure === undefined ? {} : { onWriteFailure }),
+    });
   }
 
   /**
@@ -82,6 +89,11 @@ export class LevelStore implements Store {
       await db.close();
       throw error;
     }
+  }
+
+  /** Refuses writes of epochs below this one from now on; for whoever reads the epoch from the store itself. */
+  raiseEpoch(epoch: number): void {
+    this.#guard.raiseEpoch(epoch);
   }
 
   async append(segments: readonly SegmentWrite[], fence: Fence): Promise<void> {

@@ -97,11 +97,11 @@ export interface DamagePlace {
 }
 
 /** What is stored is not what was written. It is refused, never served and never repaired silently. */
-export class StoreDamaged extends StoreError implements DamagePlace {
+export class StoreDamaged extends StoreError {
   override readonly name = "StoreDamaged";
-  readonly firstBadSequence?: number;
-  readonly key?: string;
-  readonly file?: string;
+  readonly firstBadSequence: number | undefined;
+  readonly key: string | undefined;
+  readonly file: string | undefined;
 
   constructor(found: string, place: DamagePlace = {}, options?: ErrorOptions) {
     super(
@@ -110,9 +110,9 @@ export class StoreDamaged extends StoreError implements DamagePlace {
         "Keep a copy of the data folder, run `pawl verify` on it, and restore from a backup.",
       options,
     );
-    if (place.firstBadSequence !== undefined) this.firstBadSequence = place.firstBadSequence;
-    if (place.key !== undefined) this.key = place.key;
-    if (place.file !== undefined) this.file = place.file;
+    this.firstBadSequence = place.firstBadSequence;
+    this.key = place.key;
+    this.file = place.file;
   }
 }
 

@@ -14,6 +14,8 @@ export interface GuardStart {
    * default false. See `acknowledge`.
    */
   readonly isOrdered?: boolean;
+  /** Called once, when the first write fails, before any caller is told. */
+  readonly onWriteFailure?: () => void;
 }
 
 /** One handle's state. */
@@ -23,6 +25,7 @@ export class StoreGuard {
   #epoch: number;
   #lastFirstSequence: number;
   readonly #isOrdered: boolean;
+  readonly #onWriteFailure: () => void;
   readonly #writes = new Set<Promise<void>>();
   readonly #reads = new Set<Promise<unknown>>();
 
@@ -30,6 +33,7 @@ export class StoreGuard {
     this.#epoch = start.epoch ?? 0;
     this.#lastFirstSequence = start.lastFirstSequence ?? 0;
     this.#isOrdered = start.isOrdered ?? false;
+    this.#onWriteFailure = start.onWriteFailure ?? nothing;
   }
 
   /** The first failure, if there was one. */
@@ -48,6 +52,11 @@ export class StoreGuard {
     this.admit();
     if (fence.epoch < this.#epoch) throw new StoreFenced(fence.epoch, this.#epoch);
     this.#epoch = fence.epoch;
+  }
+
+  /** Makes an epoch the bar, unless a newer one is. */
+  raiseEpoch(epoch: number): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
   }
 
   /** As `admitWrite`, and throws `StoreWriteInvalid` unless the segments rise above all before them. */
@@ -86,6 +95,7 @@ export class StoreGuard {
       },
       (cause: unknown) => {
         this.#writes.delete(settled);
+        if (this.#failure === undefined) this.#onWriteFailure();
         this.fail(during, cause);
       },
     );
@@ -116,4 +126,8 @@ export class StoreGuard {
       await Promise.allSettled([...this.#writes, ...this.#reads]);
     }
   }
+}
+
+function nothing(): void {
+  // The default of a hook.
 }

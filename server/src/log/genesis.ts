@@ -1,0 +1,94 @@
+/**
+ * Makes a new store: the database with its meta rows, written, closed, opened again and verified; then the secret;
+ * `STORE` last. It may be killed anywhere: what it left is finished, or made anew, by the next one. LevelDB's lock keeps
+ * two of them apart.
+ */
+
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import {
+  FOLDER,
+  inspectFolder,
+  SECRET_BYTES,
+  STORE_FORMAT,
+  writeStoreFile,
+} from "./data-folder.js";
+import { LevelStore } from "./level-store.js";
+import { genesisPuts, hasIdentity, readMeta, type StoreIdentity } from "./meta.js";
+import { codesOf, StoreDamaged } from "./store-errors.js";
+import { syncDirectory, touchSynced, writeFileSynced } from "./synced-files.js";
+
+/** What a new store is given. */
+export interface GenesisOptions {
+  readonly partition: number;
+  /** A lower-case UUID that no other store has. */
+  readonly storeId: string;
+  /** Wall clock, ms. */
+  readonly nowMs: number;
+}
+
+/** The first epoch of a store. */
+const FIRST_EPOCH = 1;
+
+/**
+ * Makes a store in a folder that is absent, empty, or was left by an earlier try. Errors: LevelDB's own, with code
+ * LEVEL_LOCKED when another process is making one there; `StoreDamaged` when what was written does not come back.
+ */
+export async function createStore(directory: string, options: GenesisOptions): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await syncDirectory(dirname(resolve(directory)));
+  await touchSynced(join(directory, FOLDER.creating));
+  const database = join(directory, FOLDER.database);
+  await writeGenesis(database, options);
+  await syncDirectory(directory);
+  // From here on the lock is held to the end, so that one process alone writes what follows.
+  const store = await LevelStore.open({ directory: database, partition: options.partition });
+  try {
+    const { identity } = readMeta(store, options.partition);
+    if ((await inspectFolder(directory)) !== "store") await finish(directory, identity);
+    await rm(join(directory, FOLDER.creating), { force: true });
+    await syncDirectory(directory);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Writes the first rows, unless an earlier try did, and closes. */
+async function writeGenesis(database: string, options: GenesisOptions): Promise<void> {
+  const store = await openNew(database);
+  try {
+    if (hasIdentity(store, options.partition)) return;
+    const identity: StoreIdentity = {
+      format: STORE_FORMAT,
+      storeId: options.storeId,
+      epoch: FIRST_EPOCH,
+      createdAtMs: options.nowMs,
+    };
+    const puts = genesisPuts(options.partition, identity);
+    await store.putRows({ puts, deletes: [], ranges: [] }, { epoch: FIRST_EPOCH });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opens the database of a store that never served; one that a power cut left unreadable is made anew. */
+async function openNew(database: string): Promise<LevelStore> {
+  await mkdir(database, { recursive: true, mode: 0o700 });
+  const isFirst = (await readdir(database)).length === 0;
+  try {
+    return await LevelStore.open({ directory: database, create: true });
+  } catch (error) {
+    if (isFirst || !codesOf(error).includes("LEVEL_CORRUPTION")) throw error;
+    await rm(database, { recursive: true });
+    return LevelStore.open({ directory: database, create: true });
+  }
+}
+
+async function finish(directory: string, identity: StoreIdentity): Promise<void> {
+  if (identity.format !== STORE_FORMAT) {
+    throw new StoreDamaged("Expected the format that was just written, but read another one");
+  }
+  await writeFileSynced(join(directory, FOLDER.secret), randomBytes(SECRET_BYTES), 0o600);
+  await writeStoreFile(directory, identity);
+}

@@ -1,0 +1,160 @@
+/** Opens the store of a data folder, or says by name why not. Nothing is written before all has been verified. */
+
+import { randomUUID } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  FOLDER,
+  findLivingKernel,
+  inspectFolder,
+  readSecret,
+  readStoreFile,
+  type StoreFile,
+} from "./data-folder.js";
+import type { FaultPlan } from "./fault-plan.js";
+import { FaultStore } from "./fault-store.js";
+import { createStore } from "./genesis.js";
+import { LevelStore } from "./level-store.js";
+import { checkLevelFiles } from "./leveldb-check.js";
+import { verifyHorizon } from "./log-reader.js";
+import { readMeta, type StoreMeta } from "./meta.js";
+import { StoreAbsent, StoreLocked } from "./open-errors.js";
+import type { Store } from "./store.js";
+import { codesOf, StoreDamaged, StoreError, StoreFailed } from "./store-errors.js";
+
+export { StoreAbsent, StoreForeign, StoreLocked, StoreNewer } from "./open-errors.js";
+
+/** How to open a data folder. */
+export interface OpenDataFolderOptions {
+  /** Whether a store is made when the folder is absent or empty. */
+  readonly create: boolean;
+  /** Default 0. */
+  readonly partition?: number;
+  /** Wall clock, ms; read once, for a new store. Default `Date.now`. */
+  readonly nowMs?: () => number;
+  /** Makes the id of a new store, a lower-case UUID; default a random one. */
+  readonly newStoreId?: () => string;
+  /** Faults between the store and its caller, for tests; default none. */
+  readonly faults?: FaultPlan;
+}
+
+/** An open data folder. */
+export interface DataFolder {
+  readonly directory: string;
+  /** True if the store was made by this call. */
+  readonly isNew: boolean;
+  readonly store: Store;
+  /** As read at opening. Writes carry `meta.identity.epoch`. */
+  readonly meta: StoreMeta;
+  /** 32 bytes; the key of positions' MACs. Never logged. */
+  readonly secret: Uint8Array;
+  /** Closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a data folder.
+ *
+ * Errors: `StoreAbsent` (and `create` is false), `StoreForeign`, `StoreNewer`, `StoreLocked`, `StoreDamaged`; `StoreFailed`
+ * when the disk itself refuses (full, read-only, no permission).
+ */
+export async function openDataFolder(
+  directory: string,
+  options: OpenDataFolderOptions,
+): Promise<DataFolder> {
+  try {
+    return await openOrCreate(directory, options);
+  } catch (error) {
+    throw await nameError(directory, error);
+  }
+}
+
+async function openOrCreate(
+  directory: string,
+  options: OpenDataFolderOptions,
+): Promise<DataFolder> {
+  const state = await inspectFolder(directory);
+  if (state === "store") return openExisting(directory, options, false);
+  if (!options.create) throw new StoreAbsent(directory, ABSENCES[state]);
+  await createStore(directory, {
+    partition: options.partition ?? 0,
+    storeId: (options.newStoreId ?? randomUUID)(),
+    nowMs: (options.nowMs ?? Date.now)(),
+  });
+  return openExisting(directory, options, true);
+}
+
+const ABSENCES = {
+  absent: "there is no such folder",
+  empty: "the folder is empty",
+  unfinished: "the making of one there was never finished",
+} as const;
+
+async function openExisting(
+  directory: string,
+  options: OpenDataFolderOptions,
+  isNew: boolean,
+): Promise<DataFolder> {
+  const { partition = 0, faults } = options;
+  const file = await readStoreFile(directory);
+  const secret = await readSecret(directory);
+  const database = join(directory, FOLDER.database);
+  const failureMark = join(directory, FOLDER.writeFailed);
+  await checkLevelFiles(database, existsSync(failureMark) ? "torn" : "strict");
+  const level = await LevelStore.open({
+    directory: database,
+    partition,
+    onWriteFailure: () => markFailure(directory, failureMark),
+  });
+  try {
+    const meta = readMeta(level, partition);
+    requireSameStore(file, meta);
+    await verifyHorizon(level, partition, meta);
+    level.raiseEpoch(meta.identity.epoch);
+    // LevelDB has begun a new log by now; the one that ended in the failure is no longer read.
+    await rm(failureMark, { force: true });
+    const store = faults === undefined ? level : new FaultStore(level, faults);
+    return { directory, isNew, store, meta, secret, close: () => store.close() };
+  } catch (error) {
+    await level.close();
+    throw error;
+  }
+}
+
+function requireSameStore(file: StoreFile, { identity }: StoreMeta): void {
+  if (file.storeId === identity.storeId && file.format === identity.format) return;
+  throw new StoreDamaged(
+    `Expected the database of store ${file.storeId}, format ${file.format}, but it is that of store ` +
+      `${identity.storeId}, format ${identity.format}`,
+    { file: FOLDER.database },
+  );
+}
+
+/** Leaves the mark that `checkLevelFiles` goes by. Synchronous: nothing may be told before it is there. */
+function markFailure(directory: string, path: string): void {
+  try {
+    closeSync(openSync(path, "w", 0o600));
+    const folder = openSync(directory, "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch {
+    // The disk takes not even a name. Without the mark the next open is strict, which is the safe side.
+  }
+}
+
+/** Gives what LevelDB and the system throw a name of ours. */
+async function nameError(directory: string, error: unknown): Promise<StoreError> {
+  if (error instanceof StoreError) return error;
+  const codes = codesOf(error);
+  if (codes.includes("LEVEL_LOCKED")) {
+    return new StoreLocked(directory, await findLivingKernel(directory), { cause: error });
+  }
+  if (codes.includes("LEVEL_CORRUPTION")) {
+    const place = { file: FOLDER.database };
+    return new StoreDamaged("Expected LevelDB to open its files, but it could not", place, {
+      cause: error,
+    });
+  }
+  return new StoreFailed("open", error);
+}
