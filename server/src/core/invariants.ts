@@ -1,0 +1,75 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
+import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
+import { breaches, type Violation, violation } from "./invariants/violation.js";
+import type { Run } from "./state.js";
+import { isFinal, isRunOpen, runTransitions } from "./transitions.js";
+
+export type { Violation } from "./invariants/violation.js";
+
+/**
+ * Everything that is wrong with a state: what holds after every event. Empty when nothing is. Takes time in proportion to
+ * the state, so it is for tests, the simulator and `pawl verify`, not for the hot path.
+ */
+export function findViolations(run: Run): readonly Violation[] {
+  return [
+    ...findRunViolations(run),
+    ...findTaskViolations(run),
+    ...findStepViolations(run),
+    ...findOperationViolations(run),
+    ...findReviewViolations(run),
+  ];
+}
+
+/**
+ * What is left to be done although every command was followed up (`decideFollowUp`): an open run without open tasks, or
+ * an ended one whose unknown outcome nobody was asked about. Empty between commands.
+ */
+export function findUnfinished(run: Run): readonly Violation[] {
+  if (run.kind === "ledger") {
+    return [];
+  }
+  if (isRunOpen(run.status)) {
+    return run.openTasks === 0
+      ? [violation("run", "an open task in an open run", "there is none")]
+      : [];
+  }
+  return [...run.unsettled]
+    .filter((number) => isUnasked(run, number))
+    .map((number) =>
+      violation(
+        `operation ${number}`,
+        "a review, since its run is over",
+        "it is in doubt without one",
+      ),
+    );
+}
+
+function isUnasked(run: Run, number: number): boolean {
+  const operation = run.operations[number];
+  if (operation === undefined || operation.openReview !== undefined) {
+    return false;
+  }
+  return operation.status !== OperationStatus.INTENDED || operation.callOpen;
+}
+
+function findRunViolations(run: Run): readonly Violation[] {
+  const isOver = isFinal(runTransitions, run.status);
+  const isLedger = run.kind === "ledger";
+  const { closedAtMs, operations } = run;
+  return breaches("run", [
+    [run.eventCount >= 1, "at least one event", `${run.eventCount}`],
+    [run.version >= 1, "version 1 or more", `${run.version}`],
+    [run.incarnation >= 1, "incarnation 1 or more", `${run.incarnation}`],
+    [isOver === (closedAtMs !== 0), "closedAtMs exactly when it is over", `${closedAtMs}`],
+    [closedAtMs === 0 || closedAtMs >= run.startedAtMs, "an end after the start", `${closedAtMs}`],
+    [!isOver || run.openTasks === 0, "no open task in a run that is over", `${run.openTasks}`],
+    [(run.runId === "") === isLedger, "a run id exactly in a run", `${run.kind} "${run.runId}"`],
+    [
+      !isLedger || run.tasks.length + run.steps.length === 0,
+      "no task and no step in a ledger",
+      "some",
+    ],
+    [!isLedger || operations.length === 1, "one operation in a ledger", `${operations.length}`],
+  ]);
+}

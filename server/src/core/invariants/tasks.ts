@@ -1,0 +1,207 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { TaskSpec } from "../plan/task-spec.js";
+import { type Run, stepIdentity, type Task } from "../state.js";
+import { isRunOpen, isTaskClosed, taskStatusName } from "../transitions.js";
+import { breaches, type Rule, type Violation, violation } from "./violation.js";
+
+/** Violations of tasks and of what the run counts about them. */
+export function findTaskViolations(run: Run): Violation[] {
+  if (run.tasks.length !== run.plan.tasks.length) {
+    return [violation("run", `${run.plan.tasks.length} tasks, as planned`, `${run.tasks.length}`)];
+  }
+  const open = run.tasks.filter((task) => !isTaskClosed(task.status)).length;
+  const failed = run.tasks.filter((task) => isFailure(task.status)).length;
+  return [
+    ...breaches("run", [
+      [run.openTasks === open, `openTasks ${open}`, `${run.openTasks}`],
+      [run.failedTasks === failed, `failedTasks ${failed}`, `${run.failedTasks}`],
+    ]),
+    ...run.tasks.flatMap((task, number) => {
+      const spec = run.plan.tasks[number];
+      return spec === undefined ? [] : breaches(`task ${number}`, rulesOfTask(run, task, spec));
+    }),
+  ];
+}
+
+function isFailure(status: TaskStatus): boolean {
+  return status === TaskStatus.FAILED || status === TaskStatus.SKIPPED;
+}
+
+function rulesOfTask(run: Run, task: Task, spec: TaskSpec): Rule[] {
+  return [
+    [task.number === spec.number, `number ${spec.number}`, `${task.number}`],
+    ...rulesOfNeeds(run, task, spec),
+    ...rulesOfLease(run, task),
+    ...rulesOfAttempts(task, spec),
+    ...rulesOfTimes(task),
+    ...rulesOfReview(run, task),
+  ];
+}
+
+function rulesOfNeeds(run: Run, task: Task, spec: TaskSpec): Rule[] {
+  const needed = spec.needs.map((number) => run.tasks[number]?.status);
+  const open = needed.filter((need) => need !== TaskStatus.COMPLETED).length;
+  const hasFailed = needed.some((need) => need !== undefined && isFailure(need));
+  const wasReady = task.firstReadyAtMs !== 0;
+  const status = taskStatusName(task.status);
+  return [
+    [task.openNeeds === open, `openNeeds ${open}`, `${task.openNeeds}`],
+    [!wasReady || open === 0, "every need COMPLETED before it was READY", `${open} are not`],
+    [
+      task.status !== TaskStatus.BLOCKED || (open > 0 && !hasFailed && !wasReady),
+      "an open need, and none that failed, while it is BLOCKED",
+      `${open} open`,
+    ],
+    [
+      task.status !== TaskStatus.SKIPPED || (hasFailed && !wasReady),
+      "a failed need when it is SKIPPED",
+      "there is none",
+    ],
+    [
+      wasReady ||
+        task.status === TaskStatus.BLOCKED ||
+        task.status === TaskStatus.SKIPPED ||
+        task.status === TaskStatus.CANCELLED,
+      "a time when it first was READY",
+      `it is ${status} without one`,
+    ],
+    [
+      task.status === TaskStatus.BLOCKED || open === 0 || task.version > 0,
+      "a version above 0",
+      `${task.version}`,
+    ],
+  ];
+}
+
+function rulesOfLease(run: Run, task: Task): Rule[] {
+  const isLeased = task.status === TaskStatus.LEASED;
+  return [
+    [isLeased === (task.sessionId !== ""), "a session exactly while LEASED", `"${task.sessionId}"`],
+    [
+      !isLeased || (isRunOpen(run.status) && task.leaseVersion > 0),
+      "an open run and a lease version while LEASED",
+      `${task.leaseVersion}`,
+    ],
+    [
+      !isLeased || task.leasedAtMs >= task.readyAtMs,
+      "a lease after it was READY",
+      `${task.leasedAtMs}`,
+    ],
+    [
+      task.reportedLeaseVersion <= task.leaseVersion,
+      `reports up to lease ${task.leaseVersion}`,
+      `${task.reportedLeaseVersion}`,
+    ],
+    [
+      task.status !== TaskStatus.COMPLETED ||
+        (task.reportedLeaseVersion === task.leaseVersion && task.leaseVersion > 0),
+      "a report of its last lease when COMPLETED",
+      `${task.reportedLeaseVersion} of ${task.leaseVersion}`,
+    ],
+    [
+      run.cancelRequestedAtMs === 0 || isLeased || isTaskClosed(task.status),
+      "nothing open but leases after cancellation was requested",
+      taskStatusName(task.status),
+    ],
+  ];
+}
+
+function rulesOfAttempts(task: Task, spec: TaskSpec): Rule[] {
+  const isLeased = task.status === TaskStatus.LEASED;
+  const { attemptsMax } = spec.retry;
+  return [
+    [
+      task.attempt <= task.leaseVersion,
+      "no more attempts than leases",
+      `${task.attempt} of ${task.leaseVersion}`,
+    ],
+    [
+      task.usedAttempts <= task.attempt,
+      "no more used attempts than attempts",
+      `${task.usedAttempts} of ${task.attempt}`,
+    ],
+    [
+      task.attempt <= task.usedAttempts + 1,
+      "at most one attempt that is not used",
+      `${task.attempt}, ${task.usedAttempts} used`,
+    ],
+    [
+      !isLeased || task.attempt === task.usedAttempts + 1,
+      "the attempt after the used ones",
+      `${task.attempt}, ${task.usedAttempts} used`,
+    ],
+    [task.attempt <= attemptsMax, `at most ${attemptsMax} attempts`, `${task.attempt}`],
+    [
+      isTaskClosed(task.status) || task.usedAttempts < attemptsMax,
+      "an attempt left while it is open",
+      `${task.usedAttempts} used`,
+    ],
+    [
+      task.status !== TaskStatus.FAILED || task.failure !== undefined,
+      "a failure when FAILED",
+      "there is none",
+    ],
+  ];
+}
+
+function rulesOfTimes(task: Task): Rule[] {
+  const isBackoff = task.status === TaskStatus.BACKOFF;
+  return [
+    [
+      isTaskClosed(task.status) === (task.closedAtMs !== 0),
+      "closedAtMs exactly when it ended",
+      `${task.closedAtMs}`,
+    ],
+    [
+      task.readyAtMs >= task.firstReadyAtMs,
+      "READY again after it first was",
+      `${task.readyAtMs} before ${task.firstReadyAtMs}`,
+    ],
+    [
+      !isBackoff || (Number.isFinite(task.dueAtMs) && task.dueAtMs > 0),
+      "a time for the next attempt",
+      `${task.dueAtMs}`,
+    ],
+  ];
+}
+
+function rulesOfReview(run: Run, task: Task): Rule[] {
+  if (task.status !== TaskStatus.NEEDS_REVIEW) {
+    return [];
+  }
+  const waits = run.reviews.filter(
+    (review) => review.resolvedAtMs === 0 && review.waitingTasks.includes(task.number),
+  );
+  return [[waits.length === 1, "exactly one open review that it waits for", `${waits.length}`]];
+}
+
+/** Violations of steps and their index. */
+export function findStepViolations(run: Run): Violation[] {
+  const index = breaches("run", [
+    [
+      run.stepsByIdentity.size === run.steps.length,
+      `${run.steps.length} steps in the index`,
+      `${run.stepsByIdentity.size}`,
+    ],
+  ]);
+  return [
+    ...index,
+    ...run.steps.flatMap((step, number) => {
+      const before = run.steps[number - 1]?.eventNumber ?? 0;
+      return breaches(`step ${number}`, [
+        [step.number === number, `number ${number}`, `${step.number}`],
+        [run.tasks[step.task] !== undefined, "a task of the run", `${step.task}`],
+        [
+          run.stepsByIdentity.get(stepIdentity(step.task, step.name, step.key)) === number,
+          "its number in the index",
+          step.name,
+        ],
+        [
+          step.eventNumber > before && step.eventNumber <= run.eventCount,
+          "its event after the step before it",
+          `${step.eventNumber}`,
+        ],
+      ]);
+    }),
+  ];
+}

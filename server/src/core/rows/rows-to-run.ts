@@ -1,0 +1,232 @@
+import type {
+  OperationRowShape,
+  ReviewRowShape,
+  RunRowShape,
+  StepRowShape,
+  TaskRowShape,
+} from "@pawl/proto/log/v1/row_wire.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { CorruptHistory } from "../apply/corrupt.js";
+import { emptyRun, newTask } from "../apply/run-started.js";
+import { emptyLedger, type PlanSource } from "../apply.js";
+import type { CompiledPlan } from "../plan/task-spec.js";
+import {
+  type MutableOperation,
+  type MutableReview,
+  type MutableRun,
+  type MutableStep,
+  type MutableTask,
+  stepIdentity,
+} from "../state.js";
+import { isSettled, isTaskClosed } from "../transitions.js";
+import type { RunRows } from "./run-to-rows.js";
+
+/**
+ * Makes the state of an aggregate from its rows. What the rows do not hold is derived: tasks in their first state, open
+ * needs, counts and indices. Unless `parts.run.split`, everything is taken from inside the run row and the other parts
+ * are not looked at.
+ * @throws CorruptHistory when a row is missing, doubled, out of order, or names something that does not exist.
+ */
+export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
+  const { run: row } = parts;
+  const from = row.split ? parts : row;
+  const run = restoreHead(row, plans);
+  restoreTasks(run, from.tasks);
+  run.operations = from.operations.map(operationOfRow);
+  run.steps = from.steps.map(stepOfRow);
+  run.reviews = from.reviews.map(reviewOfRow);
+  requireAll(run, row);
+  indexRun(run);
+  return run;
+}
+
+function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
+  const isLedger = row.runId === "";
+  const base = isLedger ? emptyLedger() : emptyRun(planOfRow(row, plans));
+  return {
+    ...base,
+    namespace: row.namespace,
+    runId: row.runId,
+    incarnation: row.incarnation,
+    workflow: row.workflow,
+    status: row.status,
+    version: row.version,
+    input: row.input,
+    fingerprint: row.fingerprint,
+    labels: row.labels,
+    traceparent: row.traceparent,
+    principal: row.principal,
+    startedAtMs: row.startedAtMs,
+    closedAtMs: row.closedAtMs,
+    cancelRequestedAtMs: row.cancelRequestedAtMs,
+    cancelReason: row.cancelReason,
+    failure: row.failure,
+    eventCount: row.eventCount,
+    fault: row.fault,
+  };
+}
+
+function planOfRow(row: RunRowShape, plans: PlanSource): CompiledPlan {
+  if (row.plan === undefined) {
+    throw new CorruptHistory(`a plan in the row of run "${row.runId}"`, "there is none");
+  }
+  return plans(row.plan);
+}
+
+function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
+  run.tasks = run.plan.tasks.map((spec) => newTask(spec, run.startedAtMs));
+  let before = -1;
+  for (const row of rows) {
+    const first = run.tasks[row.number];
+    if (first === undefined || row.number <= before) {
+      throw new CorruptHistory(
+        `rows of tasks below ${run.tasks.length} by rising number`,
+        `task ${row.number} follows ${before}`,
+      );
+    }
+    before = row.number;
+    run.tasks[row.number] = taskOfRow(row, first.openNeeds);
+  }
+}
+
+function taskOfRow(row: TaskRowShape, openNeeds: number): MutableTask {
+  return {
+    number: row.number,
+    status: row.status,
+    version: row.version,
+    attempt: row.attempt,
+    usedAttempts: row.usedAttempts,
+    leaseVersion: row.leaseVersion,
+    sessionId: row.sessionId,
+    worker: row.worker,
+    firstReadyAtMs: row.firstReadyAtMs,
+    readyAtMs: row.readyAtMs,
+    leasedAtMs: row.leasedAtMs,
+    dueAtMs: row.dueAtMs,
+    closedAtMs: row.closedAtMs,
+    output: row.output,
+    failure: row.failure,
+    progress: row.progress,
+    unacknowledgedOffers: row.unacknowledgedOffers,
+    leaseEndReason: row.leaseEndReason,
+    reportedLeaseVersion: row.reportedLeaseVersion,
+    openNeeds,
+  };
+}
+
+function operationOfRow(row: OperationRowShape): MutableOperation {
+  const { declaration } = row;
+  if (declaration === undefined) {
+    throw new CorruptHistory(`a declaration of operation ${row.number}`, "its row has none");
+  }
+  return {
+    number: row.number,
+    declaration,
+    status: row.status,
+    version: row.version,
+    intentId: row.intentId,
+    task: row.task,
+    leaseVersion: row.leaseVersion,
+    callByMs: row.callByMs,
+    firstIntendedAtMs: row.firstIntendedAtMs,
+    intendedAtMs: row.intendedAtMs,
+    callOpen: row.callOpen,
+    calls: row.calls,
+    result: row.result,
+    failure: row.failure,
+    settledAtMs: row.settledAtMs,
+    settledIntentId: row.settledIntentId,
+    reconciled: row.reconciled,
+    lookUps: row.lookUps,
+    lookUpAtMs: row.lookUpAtMs,
+    openReview: row.openReview === 0 ? undefined : row.openReview - 1,
+  };
+}
+
+function stepOfRow(row: StepRowShape): MutableStep {
+  return {
+    number: row.number,
+    task: row.task,
+    name: row.name,
+    key: row.key,
+    value: row.value,
+    failure: row.failure,
+    seenThrough: row.seenThrough,
+    observedAtMs: row.observedAtMs,
+    eventNumber: row.eventNumber,
+  };
+}
+
+function reviewOfRow(row: ReviewRowShape): MutableReview {
+  return {
+    number: row.number,
+    subject: row.subject,
+    operation: row.operation,
+    task: row.task,
+    known: row.known,
+    openedAtMs: row.openedAtMs,
+    resolvedAtMs: row.resolvedAtMs,
+    choice: row.choice,
+    reason: row.reason,
+    principal: row.principal,
+    result: row.result,
+    version: row.version,
+    waitingTasks: row.waitingTasks,
+  };
+}
+
+/** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
+function requireAll(run: MutableRun, row: RunRowShape): void {
+  requireNumbered("operations", run.operations, row.operationCount);
+  requireNumbered("steps", run.steps, row.stepCount);
+  requireNumbered("reviews", run.reviews, row.reviewCount);
+}
+
+function requireNumbered(
+  what: string,
+  items: readonly { readonly number: number }[],
+  count: number,
+): void {
+  if (items.length !== count) {
+    throw new CorruptHistory(`${count} rows of ${what}`, `there are ${items.length}`);
+  }
+  const wrong = items.findIndex((item, index) => item.number !== index);
+  if (wrong >= 0) {
+    throw new CorruptHistory(`row ${wrong} of the ${what} next`, `it is ${items[wrong]?.number}`);
+  }
+}
+
+function indexRun(run: MutableRun): void {
+  for (const task of run.tasks) {
+    countTask(run, task);
+  }
+  for (const operation of run.operations) {
+    run.operationsByKey.set(operation.declaration.key, operation.number);
+    if (!isSettled(operation.status)) {
+      run.unsettled.add(operation.number);
+    }
+  }
+  for (const step of run.steps) {
+    run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), step.number);
+  }
+}
+
+function countTask(run: MutableRun, task: MutableTask): void {
+  if (task.status === TaskStatus.COMPLETED) {
+    countDownNeeds(run, task);
+  }
+  if (!isTaskClosed(task.status)) {
+    run.openTasks++;
+  } else if (task.status === TaskStatus.FAILED || task.status === TaskStatus.SKIPPED) {
+    run.failedTasks++;
+  }
+}
+
+function countDownNeeds(run: MutableRun, completed: MutableTask): void {
+  for (const number of run.plan.tasks[completed.number]?.dependents ?? []) {
+    const dependent = run.tasks[number];
+    if (dependent !== undefined) {
+      dependent.openNeeds--;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type {
+  OperationRowShape,
+  ReviewRowShape,
+  RunRowShape,
+  StepRowShape,
+  TaskRowShape,
+} from "@pawl/proto/log/v1/row_wire.js";
+import type { Operation, Review, Run, Step, Task } from "../state.js";
+
+/** How far the history of a run is written in chunks. */
+export interface ChunkMark {
+  /** Chunks written so far. */
+  readonly count: number;
+  /** Hash of the last one; empty when there is none. */
+  readonly hash: Uint8Array;
+}
+
+/** The rows of one aggregate. */
+export interface RunRows {
+  /** Its own row, without what the other fields hold. */
+  readonly run: RunRowShape;
+  /** Tasks that have left their first state, by rising number. */
+  readonly tasks: readonly TaskRowShape[];
+  /** All operations, by rising number. */
+  readonly operations: readonly OperationRowShape[];
+  /** All steps, by rising number. */
+  readonly steps: readonly StepRowShape[];
+  /** All reviews, by rising number. */
+  readonly reviews: readonly ReviewRowShape[];
+}
+
+const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
+
+/**
+ * All rows of an aggregate, each for a place of its own. Nothing is shared that a later event could change.
+ * @param chunk default: no chunk written.
+ */
+export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
+  return {
+    run: splitRunRow(run, chunk),
+    tasks: rowsOfTasks(run),
+    operations: run.operations.map(rowOfOperation),
+    steps: run.steps.map(rowOfStep),
+    reviews: run.reviews.map(rowOfReview),
+  };
+}
+
+/** The row of a run whose tasks, operations, steps and reviews lie in rows of their own. */
+export function splitRunRow(run: Run, chunk: ChunkMark): RunRowShape {
+  return { ...rowOfRun(run, chunk), split: true };
+}
+
+/** The row of a run that holds everything of it, for small ones. */
+export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
+  return {
+    ...rowOfRun(run, chunk),
+    tasks: rowsOfTasks(run),
+    operations: run.operations.map(rowOfOperation),
+    steps: run.steps.map(rowOfStep),
+    reviews: run.reviews.map(rowOfReview),
+  };
+}
+
+/** False for a task that still is as its plan made it: it has no row. */
+export function hasRow(task: Task): boolean {
+  return task.version > 0;
+}
+
+function rowsOfTasks(run: Run): TaskRowShape[] {
+  return run.tasks.filter(hasRow).map(rowOfTask);
+}
+
+function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
+  return {
+    namespace: run.namespace,
+    runId: run.runId,
+    incarnation: run.incarnation,
+    workflow: run.workflow,
+    status: run.status,
+    version: run.version,
+    plan: run.kind === "run" ? run.plan.bytes : undefined,
+    input: run.input,
+    fingerprint: run.fingerprint,
+    labels: run.labels.map(({ key, value }) => ({ key, value })),
+    traceparent: run.traceparent,
+    principal: run.principal,
+    startedAtMs: run.startedAtMs,
+    closedAtMs: run.closedAtMs,
+    cancelRequestedAtMs: run.cancelRequestedAtMs,
+    cancelReason: run.cancelReason,
+    failure: run.failure,
+    eventCount: run.eventCount,
+    chunkCount: chunk.count,
+    chunkHash: chunk.hash,
+    fault: run.fault,
+    split: false,
+    tasks: [],
+    operations: [],
+    steps: [],
+    reviews: [],
+    operationCount: run.operations.length,
+    stepCount: run.steps.length,
+    reviewCount: run.reviews.length,
+  };
+}
+
+/** The row of a task that has left its first state. */
+export function rowOfTask(task: Task): TaskRowShape {
+  return {
+    number: task.number,
+    status: task.status,
+    version: task.version,
+    attempt: task.attempt,
+    usedAttempts: task.usedAttempts,
+    leaseVersion: task.leaseVersion,
+    sessionId: task.sessionId,
+    worker: task.worker,
+    firstReadyAtMs: task.firstReadyAtMs,
+    readyAtMs: task.readyAtMs,
+    leasedAtMs: task.leasedAtMs,
+    dueAtMs: task.dueAtMs,
+    closedAtMs: task.closedAtMs,
+    output: task.output,
+    failure: task.failure,
+    progress: task.progress,
+    unacknowledgedOffers: task.unacknowledgedOffers,
+    leaseEndReason: task.leaseEndReason,
+    reportedLeaseVersion: task.reportedLeaseVersion,
+  };
+}
+
+/** The row of an operation. */
+export function rowOfOperation(operation: Operation): OperationRowShape {
+  return {
+    number: operation.number,
+    declaration: operation.declaration,
+    status: operation.status,
+    version: operation.version,
+    intentId: operation.intentId,
+    task: operation.task,
+    leaseVersion: operation.leaseVersion,
+    callByMs: operation.callByMs,
+    firstIntendedAtMs: operation.firstIntendedAtMs,
+    intendedAtMs: operation.intendedAtMs,
+    callOpen: operation.callOpen,
+    calls: operation.calls,
+    result: operation.result,
+    failure: operation.failure,
+    settledAtMs: operation.settledAtMs,
+    settledIntentId: operation.settledIntentId,
+    reconciled: operation.reconciled,
+    lookUps: operation.lookUps,
+    lookUpAtMs: operation.lookUpAtMs,
+    openReview: operation.openReview === undefined ? 0 : operation.openReview + 1,
+  };
+}
+
+/** The row of a step. */
+export function rowOfStep(step: Step): StepRowShape {
+  return { ...step };
+}
+
+/** The row of a review. */
+export function rowOfReview(review: Review): ReviewRowShape {
+  return { ...review, waitingTasks: [...review.waitingTasks] };
+}

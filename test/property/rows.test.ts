@@ -1,0 +1,79 @@
+import {
+  decodeOperationRow,
+  decodeReviewRow,
+  decodeRunRow,
+  decodeStepRow,
+  decodeTaskRow,
+  encodeOperationRow,
+  encodeReviewRow,
+  encodeRunRow,
+  encodeStepRow,
+  encodeTaskRow,
+} from "@pawl/proto/log/v1/row_wire.js";
+import { compileRecordedPlan } from "@pawl/server/core/apply.js";
+import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
+import {
+  type ChunkMark,
+  inlineRun,
+  type RunRows,
+  splitRows,
+} from "@pawl/server/core/rows/run-to-rows.js";
+import type { MutableRun } from "@pawl/server/core/state.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Machine } from "../core/support/machine.js";
+import { commandOf, ledgerMoves, type Move, plan, runMoves, startOf } from "./support/moves.js";
+
+const chunk: ChunkMark = { count: 3, hash: new Uint8Array(32).fill(7) };
+
+function throughDisk(rows: RunRows): RunRows {
+  return {
+    run: decodeRunRow(encodeRunRow(rows.run)),
+    tasks: rows.tasks.map((row) => decodeTaskRow(encodeTaskRow(row))),
+    operations: rows.operations.map((row) => decodeOperationRow(encodeOperationRow(row))),
+    steps: rows.steps.map((row) => decodeStepRow(encodeStepRow(row))),
+    reviews: rows.reviews.map((row) => decodeReviewRow(encodeReviewRow(row))),
+  };
+}
+
+function play(machine: Machine, moves: readonly Move[]): void {
+  for (const move of moves) {
+    machine.nowMs += move.waitMs;
+    machine.do(commandOf(machine.state, move), { random: () => move.pick / 12 });
+  }
+}
+
+function expectRestored(run: MutableRun): void {
+  const split = throughDisk(splitRows(run, chunk));
+  expect(restoreRun(split, compileRecordedPlan)).toEqual(run);
+  const inside = decodeRunRow(encodeRunRow(inlineRun(run, chunk)));
+  const alone = { run: inside, tasks: [], operations: [], steps: [], reviews: [] };
+  expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
+}
+
+describe("rows", () => {
+  it("give back the state of a run, in rows of their own and inside one", () => {
+    fc.assert(
+      fc.property(plan, runMoves, (chosen, moves) => {
+        const machine = new Machine();
+        machine.start(startOf(chosen));
+        play(machine, moves);
+        expectRestored(machine.state);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("give back the state of an operation of scope NAMESPACE", () => {
+    fc.assert(
+      fc.property(ledgerMoves, (moves) => {
+        const machine = new Machine();
+        play(machine, moves);
+        fc.pre(machine.run !== undefined);
+        expect(machine.state.kind).toBe("ledger");
+        expectRestored(machine.state);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
