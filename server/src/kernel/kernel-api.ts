@@ -108,6 +108,7 @@ export interface WatchListener {
 
 /** An event with the run it belongs to. `run` is the pending state, for names only. */
 export interface WatchedEvent {
+  readonly runNumber: number;
   readonly runId: string;
   readonly workflow: string;
   readonly taskName: (number: number) => string;
@@ -136,7 +137,7 @@ export interface KernelApi {
   /** The same for one caller: `project` computes the answer at the moment of decision; the promise gives it once durable. */
   ask<T>(target: Target, command: Command, principal: string, project: (outcome: Outcome) => T): Promise<T>;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
-  view<T>(target: Target, project: (run: Run) => T): Promise<T>;
+  view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
   awaitRun(target: Target, to: { readonly receiver: Receiver; readonly tag: number }): { cancel(): void };
   /** The same as a promise; undefined when `waitMs` passed first. */
@@ -147,7 +148,7 @@ export interface KernelApi {
   listOperations<T>(
     filter: OperationFilter,
     page: { size: number; token: string },
-    project: (run: Run, operation: number) => T,
+    project: (run: Run, operation: number, runNumber: number) => T,
   ): Promise<Page<T>>;
   /** One page of open reviews across runs, oldest first. `reviewId` of the API is `<run number>-<review number>`. */
   listReviews<T>(
