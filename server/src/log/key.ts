@@ -41,6 +41,8 @@ export type ValueForm = "segment" | "chunk" | "row" | "row-or-empty" | "empty";
 export interface KindInfo {
   readonly kind: number;
   readonly name: string;
+  /** Throws `StoreDamaged` unless the bytes are a key of this kind. */
+  readonly decode: (bytes: Uint8Array) => InPartition;
   readonly form: ValueForm;
   /** True if `runNumber` is the first field, so that a run's keys of this kind are one range. */
   readonly perRun: boolean;
@@ -167,26 +169,26 @@ export const tombstoneKey: KeyCodec<TombstoneKey> = keyCodec(0x31, {
 
 /** Every kind there is, in key order. The table above in a form that code can walk. */
 export const KINDS: readonly KindInfo[] = [
-  { kind: metaKey.kind, name: "meta", form: "row", perRun: false },
-  { kind: segmentKey.kind, name: "segment", form: "segment", perRun: false },
-  { kind: runKey.kind, name: "run", form: "row", perRun: true },
-  { kind: taskKey.kind, name: "task", form: "row", perRun: true },
-  { kind: operationKey.kind, name: "operation", form: "row", perRun: true },
-  { kind: stepKey.kind, name: "step", form: "row", perRun: true },
-  { kind: proposalKey.kind, name: "proposal", form: "row", perRun: true },
-  { kind: inputRequestKey.kind, name: "input request", form: "row", perRun: true },
-  { kind: signalKey.kind, name: "signal", form: "row", perRun: true },
-  { kind: reviewKey.kind, name: "review", form: "row", perRun: true },
-  { kind: chunkKey.kind, name: "history chunk", form: "chunk", perRun: true },
-  { kind: nameKey.kind, name: "name", form: "row", perRun: false },
-  { kind: visibilityKey.kind, name: "visibility", form: "empty", perRun: false },
-  { kind: timerKey.kind, name: "timer", form: "row-or-empty", perRun: false },
-  { kind: readyKey.kind, name: "ready", form: "row-or-empty", perRun: false },
-  { kind: leaseKey.kind, name: "lease", form: "row-or-empty", perRun: true },
-  { kind: obligationKey.kind, name: "obligation", form: "row", perRun: true },
-  { kind: operationKeyKey.kind, name: "operation key", form: "row", perRun: false },
-  { kind: blobKey.kind, name: "blob chunk", form: "row", perRun: true },
-  { kind: tombstoneKey.kind, name: "tombstone", form: "row", perRun: false },
+  kindInfo("meta", metaKey, "row", false),
+  kindInfo("segment", segmentKey, "segment", false),
+  kindInfo("run", runKey, "row", true),
+  kindInfo("task", taskKey, "row", true),
+  kindInfo("operation", operationKey, "row", true),
+  kindInfo("step", stepKey, "row", true),
+  kindInfo("proposal", proposalKey, "row", true),
+  kindInfo("input request", inputRequestKey, "row", true),
+  kindInfo("signal", signalKey, "row", true),
+  kindInfo("review", reviewKey, "row", true),
+  kindInfo("history chunk", chunkKey, "chunk", true),
+  kindInfo("name", nameKey, "row", false),
+  kindInfo("visibility", visibilityKey, "empty", false),
+  kindInfo("timer", timerKey, "row-or-empty", false),
+  kindInfo("ready", readyKey, "row-or-empty", false),
+  kindInfo("lease", leaseKey, "row-or-empty", true),
+  kindInfo("obligation", obligationKey, "row", true),
+  kindInfo("operation key", operationKeyKey, "row", false),
+  kindInfo("blob chunk", blobKey, "row", true),
+  kindInfo("tombstone", tombstoneKey, "row", false),
 ];
 
 /** All keys of one partition, of whatever kind. One range per kind, since the kind comes first. */
@@ -199,4 +201,13 @@ export function rangeOfRun(kind: number, run: RunKey): KeyRange {
   const prefix = runKey.encode(run);
   prefix[0] = kind;
   return rangeOfPrefix(prefix);
+}
+
+function kindInfo<K extends InPartition>(
+  name: string,
+  codec: KeyCodec<K>,
+  form: ValueForm,
+  perRun: boolean,
+): KindInfo {
+  return { kind: codec.kind, name, decode: (bytes) => codec.decode(bytes), form, perRun };
 }
