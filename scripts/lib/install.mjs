@@ -61,8 +61,10 @@ export async function installIfStale({ root, stop, lock, say }) {
   rmSync(stampPath, { force: true });
   say("installing packages (npm ci), some seconds to a minute …");
   let letGo = () => {};
+  const npm = findNpm();
   const code = await runChild({
-    ...findNpm(),
+    command: npm.command,
+    args: [...npm.args, ...NPM_CI],
     cwd: root,
     env: environmentForNpm(root, say),
     stop,
@@ -79,6 +81,18 @@ export async function installIfStale({ root, stop, lock, say }) {
   writeWhole(stampPath, `${JSON.stringify({ stamp })}\n`);
 }
 
+/** What of a manifest decides on what is installed; its scripts, for one, do not. */
+const MANIFEST_FIELDS = [
+  "allowScripts",
+  "bin",
+  "dependencies",
+  "devDependencies",
+  "optionalDependencies",
+  "overrides",
+  "peerDependencies",
+  "workspaces",
+];
+
 /**
  * Names one state of node_modules: lock file, manifests, Node's binary interface, and platform.
  *
@@ -86,39 +100,49 @@ export async function installIfStale({ root, stop, lock, say }) {
  * @returns {string} hex
  */
 export function computeInstallStamp(root) {
-  const manifest = readFileSync(join(root, "package.json"), "utf8");
-  /** @type {{ workspaces: string[] }} */
-  const { workspaces } = JSON.parse(manifest);
+  const manifest = readManifest(root, "");
+  const workspaces = /** @type {string[]} */ (manifest["workspaces"]);
+  const manifests = [manifest, ...workspaces.map((name) => readManifest(root, name))];
   return digestOf([
     ["abi", process.versions.modules],
     ["platform", `${process.platform}-${process.arch}`],
     ["package-lock.json", readFileSync(join(root, "package-lock.json"))],
-    ["package.json", manifest],
-    ...workspaces.map(
-      (name) =>
-        /** @type {const} */ ([name, readFileSync(join(root, name, "package.json"), "utf8")]),
-    ),
+    ["manifests", JSON.stringify(manifests.map(pickInstalled))],
   ]);
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder
+ * @returns {Record<string, unknown>}
+ */
+function readManifest(root, folder) {
+  return JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+}
+
+/** @param {Record<string, unknown>} manifest */
+function pickInstalled(manifest) {
+  return MANIFEST_FIELDS.map((field) => manifest[field] ?? null);
 }
 
 /**
  * Finds the npm that runs us, else the one that came with this Node, else the one on the PATH.
  *
- * @returns {{ command: string, args: string[] }}
+ * @returns {{ command: string, args: string[] }} what npm's own arguments are added to
  * @throws {SetUpError} when there is none
  */
-function findNpm() {
+export function findNpm() {
   const beside = join(dirname(process.execPath), "..", "lib/node_modules/npm/bin/npm-cli.js");
   const running = process.env["npm_execpath"];
   // The variable is also set by yarn and pnpm, whose `ci` would be something else.
   if (running !== undefined && basename(running) === "npm-cli.js" && existsSync(running)) {
-    return { command: process.execPath, args: [running, ...NPM_CI] };
+    return { command: process.execPath, args: [running] };
   }
-  if (existsSync(beside)) return { command: process.execPath, args: [beside, ...NPM_CI] };
+  if (existsSync(beside)) return { command: process.execPath, args: [beside] };
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const candidate = join(folder, "npm");
     if (folder === "" || !existsSync(candidate)) continue;
-    return { command: process.execPath, args: [realpathSync(candidate), ...NPM_CI] };
+    return { command: process.execPath, args: [realpathSync(candidate)] };
   }
   throw new SetUpError(
     "expected npm, which comes with Node.js, but found it neither beside this Node.js nor on the " +

@@ -54,7 +54,7 @@ export async function setUpAndGoOn({ holder, packages }, goOn) {
   } catch (error) {
     if (error instanceof StoppedError) process.exit(exitCodeOf(error.signal));
     if (error instanceof SetUpError) {
-      process.stderr.write(`${holder}: ${error.message}\n`);
+      process.stderr.write(`${holder}: ${error.message} [${error.code}]\n`);
       process.exit(1);
     }
     throw error;

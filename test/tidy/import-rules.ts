@@ -74,6 +74,9 @@ const ENTRIES =
 const STORE_PACKAGES = ["level", "classic-level", "abstract-level", "memory-level"];
 const STORE_FILE = "server/src/log/level-store.ts";
 
+/** The server's one hash function over the host's crypto: it knows nothing of the log it lies with. */
+const HASH_FILE = "server/src/log/sha256.ts";
+
 /** The one file of the SDK that may import the server, an optional peer. */
 const EMBEDDING_FILE = "sdk/src/open-kernel.ts";
 
@@ -142,6 +145,7 @@ function judge(path: string, zone: Zone, target: Target): string | undefined {
     return "another package is imported by its name";
   }
   const targetZone = zoneOf(target.path);
+  if (target.path === HASH_FILE && zone === "rpc") return undefined;
   if (targetZone === undefined || !rule.zones.includes(targetZone)) {
     return `${zone} may not import ${targetZone ?? "what belongs to no zone"}`;
   }

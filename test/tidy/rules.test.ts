@@ -51,6 +51,7 @@ describe("the import rules", () => {
     ["server/src/log/level-store.ts", 'import { Level } from "level";'],
     ["server/src/kernel/turn.ts", 'import { x } from "../core/apply.js";'],
     ["server/src/rpc/router.ts", 'import { x } from "../core/state.js";'],
+    ["server/src/rpc/router.ts", 'import { sha256 } from "../log/sha256.js";'],
     ["server/src/cli/serve.ts", 'import { x } from "../kernel/turn.js";'],
     ["sdk/src/open-kernel.ts", 'import { x } from "@pawl/server/embed.js";'],
     ["examples/main.ts", 'import { x } from "@pawl/sdk";'],
