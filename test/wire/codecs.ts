@@ -31,12 +31,13 @@ import {
   encodeScalars,
   encodeTree,
 } from "./fixtures/gen/fixture_wire.js";
+import { withOpaque } from "./oracle.js";
 
 /** A message type beside what was generated for it. */
 export interface Codec {
   readonly desc: DescMessage;
-  /** Types whose messages stay encoded. */
-  readonly opaque: ReadonlySet<string>;
+  /** The same type as the codec sees it: messages that it leaves encoded are bytes. */
+  readonly seen: DescMessage;
   readonly decode: (bytes: Uint8Array) => object;
   /** Decodes and encodes again. */
   readonly recode: (bytes: Uint8Array) => Uint8Array;
@@ -51,7 +52,7 @@ export function codec<Shape extends object>(
 ): Codec {
   return {
     desc,
-    opaque: new Set(opaque),
+    seen: opaque.length === 0 ? desc : withOpaque(desc, opaque),
     decode,
     recode: (bytes) => encode(decode(bytes)),
   };

@@ -6,6 +6,12 @@ import fc from "fast-check";
 /** One value for a field, or for one element of a repeated field; nested messages are again recipes. */
 type Recipe = readonly { readonly field: DescField; readonly values: readonly unknown[] }[];
 
+/**
+ * For properties over whole messages: shrinking one takes minutes and gains little. fast-check still prints the seed,
+ * which brings the message back.
+ */
+export const UNSHRUNK: { readonly endOnFailure: true } = { endOnFailure: true };
+
 /** Any message of the type, nested at most `depthMax` deep, built by protobuf-es's own reflection. */
 export function messageArbitrary(desc: DescMessage, depthMax = 3): fc.Arbitrary<Message> {
   return recipeArbitrary(desc, depthMax).map((recipe) => build(desc, recipe).message);

@@ -1,11 +1,15 @@
 // protobuf-es as the oracle: what a message is as plain data, and what an arbitrary input means.
 import {
+  clone,
+  create,
+  createFileRegistry,
   type DescField,
+  type DescFile,
   type DescMessage,
   fromBinary,
+  isFieldSet,
   type Message,
   ScalarType,
-  toBinary,
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import {
@@ -14,6 +18,15 @@ import {
   configureTextEncoding,
   WireType,
 } from "@bufbuild/protobuf/wire";
+import {
+  type DescriptorProto,
+  FieldDescriptorProto_Label,
+  FieldDescriptorProto_Type,
+  FieldDescriptorProtoSchema,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
 
 // protobuf-es decodes text by a TextDecoder that drops a leading U+FEFF. A codec must give back what it was given, so
 // the oracle is told to keep it. (In this process only; everything else is as it is by default.)
@@ -26,20 +39,11 @@ configureTextEncoding({
   checkUtf8: (text) => !/\p{Surrogate}/u.test(text),
 });
 
-/** The message as plain data, with every member present, and messages of the `opaque` types as their bytes. */
-export function toPlain(
-  desc: DescMessage,
-  message: Message,
-  opaque: ReadonlySet<string> = new Set(),
-): Record<string, unknown> {
+/** The message as plain data, with every member present. */
+export function toPlain(desc: DescMessage, message: Message): Record<string, unknown> {
   const source = reflect(desc, message);
-  const plainValue = (field: DescField, value: unknown): unknown => {
-    if (field.message === undefined) return value;
-    const nested = messageOf(value);
-    return opaque.has(field.message.typeName)
-      ? toBinary(field.message, nested)
-      : toPlain(field.message, nested, opaque);
-  };
+  const plainValue = (field: DescField, value: unknown): unknown =>
+    field.message === undefined ? value : toPlain(field.message, messageOf(value));
   const entries = desc.members.map((member): [string, unknown] => {
     if (member.kind === "oneof") {
       const field = source.oneofCase(member);
@@ -52,11 +56,41 @@ export function toPlain(
     if (member.fieldKind === "list") {
       return [member.localName, [...source.get(member)].map((each) => plainValue(member, each))];
     }
-    const isAbsent =
-      !source.isSet(member) && (member.presence !== IMPLICIT || member.message !== undefined);
+    const isAbsent = member.presence !== IMPLICIT && !source.isSet(member);
     return [member.localName, isAbsent ? undefined : plainValue(member, source.get(member))];
   });
   return Object.fromEntries(entries);
+}
+
+/**
+ * The same message type, but fields of the types named in `opaque` are bytes: what the generator's option of that name
+ * stands for, in protobuf-es's terms.
+ */
+export function withOpaque(desc: DescMessage, opaque: readonly string[]): DescMessage {
+  const files = new Map<string, FileDescriptorProto>();
+  const add = (file: DescFile): void => {
+    file.dependencies.forEach(add);
+    files.set(file.name, clone(FileDescriptorProtoSchema, file.proto));
+  };
+  add(desc.file);
+  const replace = (message: DescriptorProto): void => {
+    message.nestedType.forEach(replace);
+    for (const field of message.field) {
+      if (!opaque.includes(field.typeName.slice(1))) continue;
+      field.type = FieldDescriptorProto_Type.BYTES;
+      field.typeName = "";
+      // A message can be absent, so its bytes can, too.
+      const isInOneof = isFieldSet(field, FieldDescriptorProtoSchema.field.oneofIndex);
+      if (!isInOneof && field.label !== FieldDescriptorProto_Label.REPEATED) {
+        field.proto3Optional = true;
+      }
+    }
+  };
+  for (const file of files.values()) file.messageType.forEach(replace);
+  const all = create(FileDescriptorSetSchema, { file: [...files.values()] });
+  const found = createFileRegistry(all).getMessage(desc.typeName);
+  if (found === undefined) throw new Error(`expected ${desc.typeName} in its own files`);
+  return found;
 }
 
 const IMPLICIT = 2;
@@ -74,13 +108,8 @@ function messageOf(value: unknown): Message {
  * foreign wire type, no unknown fields, of singular messages the last one), and given to protobuf-es. Throws when the
  * input is to be refused.
  */
-export function readByOracle(
-  desc: DescMessage,
-  bytes: Uint8Array,
-  opaque: ReadonlySet<string> = new Set(),
-): Record<string, unknown> {
-  const tidy = tidyMessage(desc, bytes, opaque, 1);
-  return toPlain(desc, fromBinary(desc, tidy), opaque);
+export function readByOracle(desc: DescMessage, bytes: Uint8Array): Record<string, unknown> {
+  return toPlain(desc, fromBinary(desc, tidyMessage(desc, bytes, 1)));
 }
 
 interface WireField {
@@ -125,12 +154,7 @@ export function joinFields(fields: readonly WireField[]): Uint8Array {
   return writer.finish();
 }
 
-function tidyMessage(
-  desc: DescMessage,
-  bytes: Uint8Array,
-  opaque: ReadonlySet<string>,
-  depth: number,
-): Uint8Array {
+function tidyMessage(desc: DescMessage, bytes: Uint8Array, depth: number): Uint8Array {
   if (depth > 100) throw new Error("too deep");
   const tidy: WireField[] = [];
   for (const found of splitFields(bytes)) {
@@ -140,11 +164,14 @@ function tidyMessage(
       tidy.push(found);
       continue;
     }
-    const value = opaque.has(field.message.typeName)
-      ? found.value
-      : tidyMessage(field.message, found.value, opaque, depth + 1);
+    const value = tidyMessage(field.message, found.value, depth + 1);
     const earlier = tidy.findIndex((each) => each.number === found.number);
-    if (field.fieldKind !== "list" && earlier >= 0) tidy.splice(earlier, 1);
+    if (field.fieldKind !== "list" && earlier >= 0) {
+      // What is replaced must have been readable all the same.
+      for (const { value: replaced } of tidy.splice(earlier, 1)) {
+        fromBinary(field.message, replaced);
+      }
+    }
     tidy.push({ ...found, value });
   }
   return joinFields(tidy);
