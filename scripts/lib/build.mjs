@@ -69,7 +69,7 @@ export async function buildIfStale({ root, packages, stop, lock, say }) {
   if (code !== 0) {
     throw new SetUpError(
       "expected the sources to compile, but the compiler printed the errors above. " +
-        "Mend them and run the command again; the build from before is still in place.",
+        "Mend them and run the command again. Nothing that was built before has been replaced.",
     );
   }
   putInPlace(root, stage, stale);
