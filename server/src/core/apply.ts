@@ -1,4 +1,3 @@
-import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import {
@@ -9,6 +8,7 @@ import {
 } from "./apply/operations.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
+import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
 import {
   applyAttemptFailed,
@@ -36,13 +36,23 @@ export function compileRecordedPlan(bytes: Uint8Array): CompiledPlan {
   return result.plan;
 }
 
-const ledgerPlan: CompiledPlan = { bytes: new Uint8Array(0), tasks: [], byName: new Map(), output: undefined };
+const ledgerPlan: CompiledPlan = {
+  bytes: new Uint8Array(0),
+  tasks: [],
+  byName: new Map(),
+  output: undefined,
+};
 
 /**
  * Makes the state of an aggregate from its first event.
  * @throws CorruptHistory when the event cannot begin one.
  */
-export function applyFirst(body: EventBody, meta: EventMeta, plans: PlanSource, hooks: ApplyHooks): MutableRun {
+export function applyFirst(
+  body: EventBody,
+  meta: EventMeta,
+  plans: PlanSource,
+  hooks: ApplyHooks,
+): MutableRun {
   if (meta.number !== 1) {
     throw new CorruptHistory("event 1 first", `it is event ${meta.number}`);
   }
@@ -72,44 +82,64 @@ export function emptyLedger(): MutableRun {
  */
 export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: ApplyHooks): void {
   if (meta.number !== run.eventCount + 1) {
-    throw new CorruptHistory(`event ${run.eventCount + 1} of run "${run.runId}"`, `it is event ${meta.number}`);
+    throw new CorruptHistory(
+      `event ${run.eventCount + 1} of run "${run.runId}"`,
+      `it is event ${meta.number}`,
+    );
   }
   run.eventCount = meta.number;
   switch (body.case) {
     case "taskLeased":
-      return applyTaskLeased(run, body.value, meta, hooks);
+      applyTaskLeased(run, body.value, meta, hooks);
+      break;
     case "taskCompleted":
-      return applyTaskCompleted(run, body.value, meta, hooks);
+      applyTaskCompleted(run, body.value, meta, hooks);
+      break;
     case "leaseEnded":
-      return applyLeaseEnded(run, body.value, meta, hooks);
+      applyLeaseEnded(run, body.value, meta, hooks);
+      break;
     case "attemptFailed":
-      return applyAttemptFailed(run, body.value, meta, hooks);
+      applyAttemptFailed(run, body.value, meta, hooks);
+      break;
     case "taskReady":
-      return applyTaskReady(run, body.value, meta, hooks);
+      applyTaskReady(run, body.value, meta, hooks);
+      break;
     case "taskTimedOut":
-      return applyTaskTimedOut(run, body.value, meta, hooks);
+      applyTaskTimedOut(run, body.value, meta, hooks);
+      break;
     case "taskCancelled":
-      return applyTaskCancelled(run, body.value, meta, hooks);
+      applyTaskCancelled(run, body.value, meta, hooks);
+      break;
     case "stepRecorded":
-      return applyStepRecorded(run, body.value, meta);
+      applyStepRecorded(run, body.value, meta);
+      break;
     case "operationIntended":
-      return applyOperationIntended(run, body.value, meta);
+      applyOperationIntended(run, body.value, meta);
+      break;
     case "operationObserved":
-      return applyOperationObserved(run, body.value, meta);
+      applyOperationObserved(run, body.value, meta);
+      break;
     case "operationDoubted":
-      return applyOperationDoubted(run, body.value, meta);
+      applyOperationDoubted(run, body.value, meta);
+      break;
     case "operationReconciled":
-      return applyOperationReconciled(run, body.value, meta);
+      applyOperationReconciled(run, body.value, meta);
+      break;
     case "reviewOpened":
-      return applyReviewOpened(run, body.value, meta);
+      applyReviewOpened(run, body.value, meta);
+      break;
     case "reviewResolved":
-      return applyReviewResolved(run, body.value, meta, hooks);
+      applyReviewResolved(run, body.value, meta, hooks);
+      break;
     case "cancelRequested":
-      return applyCancelRequested(run, body.value, meta, hooks);
+      applyCancelRequested(run, body.value, meta, hooks);
+      break;
     case "runClosed":
-      return applyRunClosed(run, body.value, meta, hooks);
+      applyRunClosed(run, body.value, meta, hooks);
+      break;
     case "runFaulted":
-      return applyRunFaulted(run, body.value);
+      applyRunFaulted(run, body.value);
+      break;
     case "runStarted":
     case "storeCreated":
     case "checkpointSealed":

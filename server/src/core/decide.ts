@@ -1,6 +1,5 @@
 import type { Command, StartRun } from "./command.js";
 import type { DecideContext } from "./context.js";
-import type { Decision } from "./decision.js";
 import { decideEndLease } from "./decide/end-lease.js";
 import { decideCancelRun, decideTerminateRun } from "./decide/end-run.js";
 import { decideFireDeadline } from "./decide/fire-deadline.js";
@@ -12,13 +11,18 @@ import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
 import { decideStartRun } from "./decide/start-run.js";
+import type { Decision } from "./decision.js";
 import type { Run } from "./state.js";
 
 /**
  * Decides one command on one run: events, or a rejection. Synchronous and pure: the same state, command and context
  * always give the same answer, and nothing is changed here. The caller applies the events before it decides the next command.
  */
-export function decide(run: Run, command: Exclude<Command, StartRun>, ctx: DecideContext): Decision {
+export function decide(
+  run: Run,
+  command: Exclude<Command, StartRun>,
+  ctx: DecideContext,
+): Decision {
   switch (command.kind) {
     case "LeaseTask":
       return decideLeaseTask(run, command);
@@ -29,7 +33,7 @@ export function decide(run: Run, command: Exclude<Command, StartRun>, ctx: Decid
     case "FailTask":
       return decideFailTask(run, command, ctx);
     case "ConfirmCancel":
-      return decideConfirmCancel(run, command);
+      return decideConfirmCancel(run, command, ctx);
     case "RecordStep":
       return decideRecordStep(run, command, ctx);
     case "IntendOperation":

@@ -22,12 +22,16 @@ export type RejectionReason =
   | "PAWL_POSITION_TRIMMED"
   | "PAWL_WATCHER_TOO_SLOW"
   | "PAWL_INVALID_PAGE_TOKEN"
+  | "PAWL_STORE_DAMAGED"
   | "PAWL_UNAVAILABLE"
   | "PAWL_INTERNAL";
 
 /** What differs, in the terms of `pawl.v1.Rejection`. */
 export type RejectionDetail =
-  | { readonly case: "invalidField"; readonly value: { field: string; expected: string; actual: string } }
+  | {
+      readonly case: "invalidField";
+      readonly value: { field: string; expected: string; actual: string };
+    }
   | { readonly case: "notFound"; readonly value: { entity: string; id: string } }
   | {
       readonly case: "fingerprintConflict";
@@ -39,7 +43,10 @@ export type RejectionDetail =
         differs: string;
       };
     }
-  | { readonly case: "staleVersion"; readonly value: { entity: string; expected: number; actual: number } }
+  | {
+      readonly case: "staleVersion";
+      readonly value: { entity: string; expected: number; actual: number };
+    }
   | {
       readonly case: "leaseLost";
       readonly value: { held: number; current: number; status: string; cause: string };

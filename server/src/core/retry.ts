@@ -1,5 +1,5 @@
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { DecideContext } from "./context.js";
 import type { RetrySpec, TaskSpec } from "./plan/task-spec.js";
 import type { Task } from "./state.js";
@@ -37,7 +37,8 @@ export function decideRetry(
   }
   const readyAtMs = ctx.nowMs + (retryAfterMs ?? drawBackoffMs(retry, usedAttempts, ctx.random));
   const isTooLate =
-    spec.scheduleToCloseMs !== undefined && readyAtMs >= task.firstReadyAtMs + spec.scheduleToCloseMs;
+    spec.scheduleToCloseMs !== undefined &&
+    readyAtMs >= task.firstReadyAtMs + spec.scheduleToCloseMs;
   return isTooLate ? noRetry : { next: TaskStatus.BACKOFF, readyAtMs };
 }
 
@@ -45,7 +46,17 @@ export function decideRetry(
  * The wait after `usedAttempts` attempts: exponential, bounded, of which the jitter's share is drawn evenly
  * ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015, the "equal jitter" scheme made adjustable).
  */
-export function drawBackoffMs(retry: RetrySpec, usedAttempts: number, random: () => number): number {
-  const full = Math.min(retry.initialMs * retry.coefficient ** (usedAttempts - 1), retry.intervalMsMax);
+export function drawBackoffMs(
+  retry: RetrySpec,
+  usedAttempts: number,
+  random: () => number,
+): number {
+  if (retry.initialMs === 0) {
+    return 0; // A coefficient grown to infinity times zero would be NaN: a wait that never ends.
+  }
+  const full = Math.min(
+    retry.initialMs * retry.coefficient ** (usedAttempts - 1),
+    retry.intervalMsMax,
+  );
   return Math.round(full * (1 - retry.jitter) + full * retry.jitter * random());
 }

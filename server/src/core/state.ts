@@ -1,5 +1,5 @@
-import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
@@ -95,6 +95,8 @@ export interface MutableOperation {
   intendedAtMs: number;
   /** True while a call may be under way. */
   callOpen: boolean;
+  /** True when the latest call was made while an earlier one was in doubt: that the latest never left settles nothing then. */
+  earlierDoubt: boolean;
   calls: number;
   result: Uint8Array | undefined;
   failure: FailureShape | undefined;

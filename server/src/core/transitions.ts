@@ -6,7 +6,10 @@ export type TransitionTable<S extends number> = ReadonlyMap<S, readonly S[]>;
 
 const T = TaskStatus;
 /** States of a task. BACKOFF, NEEDS_REVIEW and LEASED may fail by schedule-to-close or by a person. */
-export const taskTransitions: TransitionTable<TaskStatus> = new Map<TaskStatus, readonly TaskStatus[]>([
+export const taskTransitions: TransitionTable<TaskStatus> = new Map<
+  TaskStatus,
+  readonly TaskStatus[]
+>([
   [T.BLOCKED, [T.READY, T.SKIPPED, T.CANCELLED]],
   [T.READY, [T.LEASED, T.FAILED, T.CANCELLED]],
   [T.LEASED, [T.READY, T.BACKOFF, T.NEEDS_REVIEW, T.COMPLETED, T.FAILED, T.CANCELLED]],

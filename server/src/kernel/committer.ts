@@ -1,8 +1,8 @@
 import { writeEvent } from "@pawl/proto/log/v1/event_wire.js";
 import { WireWriter } from "@pawl/proto/wire/writer.js";
+import { HASH_BYTES } from "../log/container.js";
 import { type EventSlice, SEGMENT_BYTES_MAX, SegmentBuilder } from "../log/segment.js";
 import { SEGMENT_SLICE_HEADER_BYTES } from "../log/segment-format.js";
-import { HASH_BYTES } from "../log/container.js";
 import type { Fence, SegmentWrite, Store } from "../log/store.js";
 import type { Position } from "./position.js";
 import type { Resident } from "./resident.js";
@@ -95,7 +95,10 @@ export class Committer {
   #addSlice(resident: Resident, firstEventNumber: number, count: number): number {
     const byteLength = this.#writer.pos;
     const builder = this.#builder;
-    if (builder.count > 0 && builder.byteLength + SEGMENT_SLICE_HEADER_BYTES + byteLength > SEGMENT_BYTES_MAX) {
+    if (
+      builder.count > 0 &&
+      builder.byteLength + SEGMENT_SLICE_HEADER_BYTES + byteLength > SEGMENT_BYTES_MAX
+    ) {
       this.#finish();
       this.#begin();
     }

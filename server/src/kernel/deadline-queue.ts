@@ -60,7 +60,11 @@ export class DeadlineQueue<T extends Due> {
   /** Fires everything that is due by now. */
   run(): void {
     const nowMs = this.#now();
-    for (let index = this.#order[0]; index !== undefined && index * bucketMs <= nowMs; index = this.#order[0]) {
+    for (
+      let index = this.#order[0];
+      index !== undefined && index * bucketMs <= nowMs;
+      index = this.#order[0]
+    ) {
       popHeap(this.#order);
       const bucket = this.#buckets.get(index);
       this.#buckets.delete(index);

@@ -27,7 +27,9 @@ export function* decodeEvents(slice: EventSlice): Generator<StoredEvent, void, u
 export class UnknownEvent extends Error {
   readonly code = "PAWL_STORE_NEWER";
   constructor(sequence: number) {
-    super(`Expected the event at sequence ${sequence} to be of a known type, but it is not. Open the store with the kernel that wrote it, or a later one.`);
+    super(
+      `Expected the event at sequence ${sequence} to be of a known type, but it is not. Open the store with the kernel that wrote it, or a later one.`,
+    );
     this.name = "UnknownEvent";
   }
 }

@@ -44,7 +44,12 @@ export class Dispatcher {
   push(runNumber: number, run: Run, task: number): void {
     const spec = run.plan.tasks[task];
     if (spec !== undefined) {
-      this.pushNamed(queueKey(run.namespace, spec.queue, spec.kind), runNumber, task, spec.priority);
+      this.pushNamed(
+        queueKey(run.namespace, spec.queue, spec.kind),
+        runNumber,
+        task,
+        spec.priority,
+      );
     }
   }
 
@@ -185,7 +190,7 @@ export function queueKey(namespace: string, queue: string, kind: string): string
 
 /** The first session that can take a task; it goes last, so that sessions take turns. */
 function takeSession(sessions: Session[]): Session | undefined {
-  const index = sessions.findIndex((session) => session.canTake);
+  const index = sessions.findIndex((candidate) => candidate.canTake);
   const session = sessions[index];
   if (session !== undefined && index < sessions.length - 1) {
     sessions.splice(index, 1);

@@ -133,17 +133,34 @@ export interface OperationFilter {
 /** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */
 export interface KernelApi {
   /** Decides a command now, or as soon as its run is in memory, and tells the receiver. The streams use this. */
-  execute(target: Target, command: Command, principal: string, to: { readonly receiver: Receiver; readonly tag: number }): void;
+  execute(
+    target: Target,
+    command: Command,
+    principal: string,
+    to: { readonly receiver: Receiver; readonly tag: number },
+  ): void;
   /** The same for one caller: `project` computes the answer at the moment of decision; the promise gives it once durable. */
-  ask<T>(target: Target, command: Command, principal: string, project: (outcome: Outcome) => T): Promise<T>;
+  ask<T>(
+    target: Target,
+    command: Command,
+    principal: string,
+    project: (outcome: Outcome) => T,
+  ): Promise<T>;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
-  awaitRun(target: Target, to: { readonly receiver: Receiver; readonly tag: number }): { cancel(): void };
+  awaitRun(
+    target: Target,
+    to: { readonly receiver: Receiver; readonly tag: number },
+  ): { cancel(): void };
   /** The same as a promise; undefined when `waitMs` passed first. */
   awaitRunOnce<T>(target: Target, waitMs: number, project: (run: Run) => T): Promise<T | undefined>;
   /** One page of runs, newest first. */
-  listRuns<T>(filter: RunFilter, page: { size: number; token: string }, project: (run: Run) => T): Promise<Page<T>>;
+  listRuns<T>(
+    filter: RunFilter,
+    page: { size: number; token: string },
+    project: (run: Run) => T,
+  ): Promise<Page<T>>;
   /** One page of operations across runs, by state. */
   listOperations<T>(
     filter: OperationFilter,
@@ -175,9 +192,17 @@ export interface KernelApi {
   /** Connects a worker session, or the same one again. */
   connectSession(hello: SessionHello, listener: SessionListener): Promise<WorkerSession>;
   /** Memory only: renews a lease by name; the answer is its length in ms, or why it is refused. */
-  renewLease(target: Target, task: string, leaseVersion: number): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  renewLease(
+    target: Target,
+    task: string,
+    leaseVersion: number,
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }>;
   /** Memory only: keeps progress and renews. */
-  reportProgress(target: Target, task: string, lease: { leaseVersion: number; progress: Uint8Array }): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  reportProgress(
+    target: Target,
+    task: string,
+    lease: { leaseVersion: number; progress: Uint8Array },
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }>;
   info(): KernelInfo;
   /** True once new work is refused because the kernel is going away. */
   readonly isDraining: boolean;

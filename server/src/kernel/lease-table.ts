@@ -33,7 +33,11 @@ export class LeaseTable {
   readonly #now: () => number;
 
   /** @param end asked to end a lease that is over; it may be refused by the state, which is fine. */
-  constructor(timers: Timers, now: () => number, end: (lease: Lease, reason: LeaseEndReason) => void) {
+  constructor(
+    timers: Timers,
+    now: () => number,
+    end: (lease: Lease, reason: LeaseEndReason) => void,
+  ) {
     this.#now = now;
     this.#deadlines = new DeadlineQueue(timers, now, (lease) => this.#due(lease, end));
   }
@@ -47,7 +51,9 @@ export class LeaseTable {
   }
 
   /** Adds a lease that a worker was given now. */
-  grant(lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress">): Lease {
+  grant(
+    lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress">,
+  ): Lease {
     const nowMs = this.#now();
     return this.#insert({
       ...lease,
@@ -60,7 +66,12 @@ export class LeaseTable {
   }
 
   /** Adds a lease found at start: it counts as acknowledged and gets at least 10 s from now. */
-  restore(lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress" | "session" | "handle">): Lease {
+  restore(
+    lease: Omit<
+      Lease,
+      "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress" | "session" | "handle"
+    >,
+  ): Lease {
     const endsMs = this.#now() + Math.max(lease.leaseMs, limits.restartLeaseMs);
     return this.#insert({
       ...lease,

@@ -1,10 +1,15 @@
 import type { Reply } from "../core/decision.js";
-import type { Rejection } from "../core/rejection.js";
+import { notFound, type Rejection } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 
 /** What a command came to. `run` is the pending state right after it: read from it at once, never later. `runNumber` names it in further calls. */
 export type Outcome =
-  | { readonly accepted: true; readonly reply: Reply; readonly run: Run; readonly runNumber: number }
+  | {
+      readonly accepted: true;
+      readonly reply: Reply;
+      readonly run: Run;
+      readonly runNumber: number;
+    }
   | { readonly accepted: false; readonly rejection: Rejection };
 
 /** Which aggregate a command or a read is for. */
@@ -38,5 +43,17 @@ export class RejectionError extends Error {
     this.name = "RejectionError";
     this.code = rejection.reason;
     this.rejection = rejection;
+  }
+}
+
+/** Refusal of a target that is not there. */
+export function targetNotFound(target: Target): Rejection {
+  switch (target.kind) {
+    case "run":
+      return notFound("run", target.runId);
+    case "ledger":
+      return notFound("operation", target.operationKey);
+    case "number":
+      return notFound("run", `${target.number}`);
   }
 }

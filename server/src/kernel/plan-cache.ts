@@ -1,5 +1,5 @@
-import { type CompileResult, compilePlan } from "../core/plan/compile-plan.js";
 import { compileRecordedPlan } from "../core/apply.js";
+import { type CompileResult, compilePlan } from "../core/plan/compile-plan.js";
 import type { CompiledPlan } from "../core/plan/task-spec.js";
 
 /** Bytes of plans kept compiled. */

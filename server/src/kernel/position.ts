@@ -42,7 +42,11 @@ export class PositionCodec {
       readU32(bytes, 17) === this.#epoch;
     if (!isOurs) {
       throw new RejectionError({
-        ...invalidField("position", "a position that this store gave", `${bytes.length} other bytes`),
+        ...invalidField(
+          "position",
+          "a position that this store gave",
+          `${bytes.length} other bytes`,
+        ),
         reason: "PAWL_INVALID_POSITION",
       });
     }

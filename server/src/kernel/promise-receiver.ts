@@ -10,7 +10,11 @@ export class PromiseReceiver implements Receiver {
   #lastTag = 0;
 
   /** A tag whose outcome is projected at once and given to `resolve` at release. */
-  expect<T>(project: (outcome: Outcome) => T, resolve: (value: T) => void, reject: (error: unknown) => void): number {
+  expect<T>(
+    project: (outcome: Outcome) => T,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): number {
     const tag = ++this.#lastTag;
     this.#rejects.add(reject);
     this.#callbacks.set(tag, (outcome) => {
@@ -71,7 +75,11 @@ export class PromiseReceiver implements Receiver {
   }
 }
 
-function answerWith<T>(project: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
+function answerWith<T>(
+  project: () => T,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): () => void {
   try {
     const value = project();
     return () => resolve(value);

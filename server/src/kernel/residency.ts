@@ -1,4 +1,4 @@
-import { Resident } from "./resident.js";
+import type { Resident } from "./resident.js";
 
 /**
  * Finds and reads stored aggregates. Reads are synchronous where one point read is enough (a run that keeps all in its run

@@ -1,5 +1,5 @@
-import type { Lease } from "./lease-table.js";
 import type { SessionListener } from "./kernel-api.js";
+import type { Lease } from "./lease-table.js";
 
 /** A worker session as the kernel keeps it: it outlives its connections as long as it holds leases. */
 export class Session {
@@ -14,6 +14,8 @@ export class Session {
   listener: SessionListener | undefined;
   /** Open leases by handle. */
   readonly leases: Map<number, Lease> = new Map();
+  /** Called when its last lease has ended while it is not connected: nothing need be remembered of it. */
+  onForgotten: () => void = () => {};
   #lastHandle = 0;
 
   constructor(id: string, namespace: string, worker: string) {
@@ -31,6 +33,14 @@ export class Session {
   nextHandle(): number {
     this.#lastHandle++;
     return this.#lastHandle;
+  }
+
+  /** A lease of it has ended. */
+  drop(handle: number): void {
+    this.leases.delete(handle);
+    if (this.leases.size === 0 && this.listener === undefined) {
+      this.onForgotten();
+    }
   }
 
   /** Takes a lease back under the handle that the worker knows it by. */

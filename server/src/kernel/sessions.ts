@@ -29,7 +29,7 @@ export class Sessions {
    */
   async connect(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {
     const session = this.#sessionOf(hello);
-    this.#loop.dispatcher.leave(session);
+    this.#loop.work.dispatcher.leave(session);
     session.listener = undefined;
     session.credits = 0;
     session.isDraining = false;
@@ -40,7 +40,7 @@ export class Sessions {
     session.queueKeys = hello.serves.map(({ kind, queue }) =>
       queueKey(hello.namespace, queue === "" ? kind : queue, kind),
     );
-    this.#loop.dispatcher.join(session);
+    this.#loop.work.dispatcher.join(session);
     this.#loop.schedule();
     return this.#connection(session, listener, lostHandles);
   }
@@ -50,6 +50,7 @@ export class Sessions {
     let session = this.#sessions.get(name);
     if (session === undefined) {
       session = new Session(hello.sessionId, hello.namespace, hello.worker);
+      session.onForgotten = () => this.#sessions.delete(name);
       this.#sessions.set(name, session);
     }
     return session;
@@ -66,19 +67,22 @@ export class Sessions {
       } else {
         held.add(lease);
         session.adopt(lease, hold.handle);
-        this.#loop.leases.renew(lease);
+        this.#loop.work.leases.renew(lease);
       }
     }
-    for (const lease of [...this.#loop.leases.values()]) {
+    for (const lease of [...this.#loop.work.leases.values()]) {
       if (lease.sessionId === session.id && !held.has(lease)) {
         lease.session = undefined;
-        this.#loop.endLease(lease, LeaseEndReason.NOT_HELD);
+        this.#loop.work.endLease(lease, LeaseEndReason.NOT_HELD);
       }
     }
     return lostHandles;
   }
 
-  async #findHeld(hello: SessionHello, hold: SessionHello["holds"][number]): Promise<Lease | undefined> {
+  async #findHeld(
+    hello: SessionHello,
+    hold: SessionHello["holds"][number],
+  ): Promise<Lease | undefined> {
     for (;;) {
       const found = this.#loop.residency.findRun(hello.namespace, hold.runId);
       if (found instanceof Promise) {
@@ -89,16 +93,22 @@ export class Sessions {
       if (found === undefined || task === undefined) {
         return undefined;
       }
-      const lease = this.#loop.leases.find(found.number, task);
-      const isHeld = lease?.leaseVersion === hold.leaseVersion && lease.sessionId === hello.sessionId;
+      const lease = this.#loop.work.leases.find(found.number, task);
+      const isHeld =
+        lease?.leaseVersion === hold.leaseVersion && lease.sessionId === hello.sessionId;
       return isHeld ? lease : undefined;
     }
   }
 
-  #connection(session: Session, listener: SessionListener, lostHandles: readonly number[]): WorkerSession {
+  #connection(
+    session: Session,
+    listener: SessionListener,
+    lostHandles: readonly number[],
+  ): WorkerSession {
     const loop = this.#loop;
     const isCurrent = (): boolean => session.listener === listener;
-    const leaseOf = (handle: number): Lease | undefined => (isCurrent() ? session.leases.get(handle) : undefined);
+    const leaseOf = (handle: number): Lease | undefined =>
+      isCurrent() ? session.leases.get(handle) : undefined;
     return {
       sessionId: session.id,
       lostHandles,
@@ -106,7 +116,7 @@ export class Sessions {
         if (isCurrent()) {
           session.credits += count;
           if (session.canTake) {
-            loop.dispatcher.credited(session);
+            loop.work.dispatcher.credited(session);
             loop.schedule();
           }
         }
@@ -114,20 +124,20 @@ export class Sessions {
       lease: (handle) => {
         const lease = leaseOf(handle);
         if (lease !== undefined) {
-          loop.leases.acknowledge(lease);
+          loop.work.leases.acknowledge(lease);
         }
         return lease === undefined ? undefined : describe(lease);
       },
       acknowledge: (handle) => {
         const lease = leaseOf(handle);
         if (lease !== undefined) {
-          loop.leases.acknowledge(lease);
+          loop.work.leases.acknowledge(lease);
         }
       },
       renew: (handle) => {
         const lease = leaseOf(handle);
         if (lease !== undefined) {
-          loop.leases.renew(lease);
+          loop.work.leases.renew(lease);
         }
         return lease !== undefined;
       },
@@ -135,7 +145,7 @@ export class Sessions {
         const lease = leaseOf(handle);
         if (lease !== undefined) {
           lease.progress = progress;
-          loop.leases.renew(lease);
+          loop.work.leases.renew(lease);
         }
         return lease !== undefined;
       },
@@ -152,9 +162,9 @@ export class Sessions {
     }
     session.listener = undefined;
     session.credits = 0;
-    this.#loop.dispatcher.leave(session);
+    this.#loop.work.dispatcher.leave(session);
     if (session.leases.size === 0) {
-      this.#sessions.delete(`${session.namespace}\0${session.id}`);
+      session.onForgotten();
     }
   }
 }

@@ -45,7 +45,12 @@ export class Waiters {
     this.#byRun.delete(runNumber);
     for (const waiter of Array.isArray(existing) ? existing : [existing]) {
       register(waiter.receiver);
-      waiter.receiver.outcome(waiter.tag, { accepted: true, reply: { existing: false }, run, runNumber });
+      waiter.receiver.outcome(waiter.tag, {
+        accepted: true,
+        reply: { existing: false },
+        run,
+        runNumber,
+      });
     }
   }
 }

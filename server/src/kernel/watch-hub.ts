@@ -19,7 +19,11 @@ export interface WatchFilter {
 }
 
 /** Durable events after a place, a page at a time, for those who come late. */
-export type CatchUp = (filter: WatchFilter, after: Position, through: number) => AsyncIterable<{
+export type CatchUp = (
+  filter: WatchFilter,
+  after: Position,
+  through: number,
+) => AsyncIterable<{
   readonly events: readonly WatchedEvent[];
   readonly bytes: number;
 }>;
@@ -40,7 +44,13 @@ interface Watch {
   delivered: Position;
   untakenBytes: number;
   /** Live batches that came while it was still catching up. */
-  waiting: { readonly events: readonly WatchedEvent[]; readonly bytes: number; readonly position: Position }[] | undefined;
+  waiting:
+    | {
+        readonly events: readonly WatchedEvent[];
+        readonly bytes: number;
+        readonly position: Position;
+      }[]
+    | undefined;
   isEnded: boolean;
   /** Lets a catch-up go on that waits for the reader. */
   resume: () => void;
@@ -70,11 +80,23 @@ export class WatchHub {
     const head = this.#parts.head();
     if (from.sequence > head.sequence) {
       throw new RejectionError({
-        ...invalidField("position", `at most sequence ${head.sequence}`, `sequence ${from.sequence}`),
+        ...invalidField(
+          "position",
+          `at most sequence ${head.sequence}`,
+          `sequence ${from.sequence}`,
+        ),
         reason: "PAWL_INVALID_POSITION",
       });
     }
-    const watch: Watch = { filter, listener, delivered: from, untakenBytes: 0, waiting: [], isEnded: false, resume: () => {} };
+    const watch: Watch = {
+      filter,
+      listener,
+      delivered: from,
+      untakenBytes: 0,
+      waiting: [],
+      isEnded: false,
+      resume: () => {},
+    };
     this.#watches.add(watch);
     this.#catchUp(watch, head).catch((error: unknown) => this.#fail(watch, error));
     return {
@@ -116,7 +138,10 @@ export class WatchHub {
     }
   }
 
-  #offer(watch: Watch, batch: { events: readonly WatchedEvent[]; bytes: number; position: Position }): void {
+  #offer(
+    watch: Watch,
+    batch: { events: readonly WatchedEvent[]; bytes: number; position: Position },
+  ): void {
     if (watch.waiting !== undefined) {
       if (batch.events.length > 0) {
         watch.waiting.push(batch);
@@ -128,7 +153,10 @@ export class WatchHub {
     this.#deliver(watch, batch);
   }
 
-  #deliver(watch: Watch, batch: { events: readonly WatchedEvent[]; bytes: number; position: Position }): void {
+  #deliver(
+    watch: Watch,
+    batch: { events: readonly WatchedEvent[]; bytes: number; position: Position },
+  ): void {
     const fresh = batch.events.filter(({ event }) => event.sequence > watch.delivered.sequence);
     watch.delivered = batch.position;
     if (fresh.length === 0 || watch.isEnded) {
@@ -136,7 +164,10 @@ export class WatchHub {
     }
     watch.untakenBytes += batch.bytes;
     watch.listener.events(fresh, this.#parts.positions.encode(batch.position), batch.bytes);
-    if (watch.filter.runNumber !== undefined && fresh.some(({ event }) => event.body.case === "runClosed")) {
+    if (
+      watch.filter.runNumber !== undefined &&
+      fresh.some(({ event }) => event.body.case === "runClosed")
+    ) {
       this.#end(watch, "closed");
     } else {
       this.#endIfSlow(watch);
@@ -152,7 +183,10 @@ export class WatchHub {
       }
       const end = page.events.at(-1)?.event.sequence ?? last;
       // The hash of a position inside the history is not looked up again: only its sequence says where to go on.
-      this.#deliver(watch, { ...page, position: end === head.sequence ? head : { sequence: end, hash: delivered.hash } });
+      this.#deliver(watch, {
+        ...page,
+        position: end === head.sequence ? head : { sequence: end, hash: delivered.hash },
+      });
       last = end;
       while (watch.untakenBytes > watcherBytesMax / 2 && !watch.isEnded) {
         await new Promise<void>((resolve) => {
@@ -167,7 +201,11 @@ export class WatchHub {
       watch.untakenBytes -= batch.bytes;
       this.#deliver(watch, batch);
     }
-    if (filter.runNumber !== undefined && !watch.isEnded && this.#parts.isClosed(filter.runNumber)) {
+    if (
+      filter.runNumber !== undefined &&
+      !watch.isEnded &&
+      this.#parts.isClosed(filter.runNumber)
+    ) {
       this.#end(watch, "closed");
     }
   }
@@ -203,7 +241,9 @@ function matches(filter: WatchFilter, resident: Resident): boolean {
   const { run } = resident;
   return filter.runNumber !== undefined
     ? filter.runNumber === resident.number
-    : run.kind === "run" && run.namespace === filter.namespace && (filter.workflow === "" || run.workflow === filter.workflow);
+    : run.kind === "run" &&
+        run.namespace === filter.namespace &&
+        (filter.workflow === "" || run.workflow === filter.workflow);
 }
 
 /** Events with what is needed to name their tasks and operations. */
@@ -211,5 +251,13 @@ export function describeEvents(resident: Resident, events: readonly StoredEvent[
   const { run } = resident;
   const taskName = (number: number): string => run.plan.tasks[number]?.name ?? "";
   const operationKey = (number: number): string => run.operations[number]?.declaration.key ?? "";
-  return events.map((event) => ({ runId: run.runId, workflow: run.workflow, taskName, operationKey, event }));
+  const runNumber = resident.number;
+  return events.map((event) => ({
+    runNumber,
+    runId: run.runId,
+    workflow: run.workflow,
+    taskName,
+    operationKey,
+    event,
+  }));
 }

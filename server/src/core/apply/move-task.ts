@@ -9,7 +9,10 @@ import type { ApplyHooks } from "./hooks.js";
 export function taskOf(run: MutableRun, number: number): MutableTask {
   const task = run.tasks[number];
   if (task === undefined) {
-    throw new CorruptHistory(`a task ${number} in run "${run.runId}"`, `it has ${run.tasks.length} tasks`);
+    throw new CorruptHistory(
+      `a task ${number} in run "${run.runId}"`,
+      `it has ${run.tasks.length} tasks`,
+    );
   }
   return task;
 }
@@ -27,7 +30,12 @@ export function leasedTaskOf(run: MutableRun, number: number, leaseVersion: numb
 }
 
 /** Moves a task to another state and keeps the counts of its run. Everything that follows for other tasks is in `endTask`. */
-export function moveTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
+export function moveTask(
+  run: MutableRun,
+  task: MutableTask,
+  to: TaskStatus,
+  meta: EventMeta,
+): void {
   if (!isLegal(taskTransitions, task.status, to)) {
     throw new CorruptHistory(
       `a state that may follow ${taskStatusName(task.status)} for task ${task.number}`,
@@ -51,7 +59,12 @@ export function moveTask(run: MutableRun, task: MutableTask, to: TaskStatus, met
 }
 
 /** Moves a task to READY and says so. */
-export function makeReady(run: MutableRun, task: MutableTask, meta: EventMeta, hooks: ApplyHooks): void {
+export function makeReady(
+  run: MutableRun,
+  task: MutableTask,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   moveTask(run, task, TaskStatus.READY, meta);
   hooks.taskMoved(run, task.number);
   if (run.status === RunStatus.RUNNING) {
@@ -60,7 +73,12 @@ export function makeReady(run: MutableRun, task: MutableTask, meta: EventMeta, h
 }
 
 /** Opens the tasks that waited for this completed one: joins count down, they never scan. */
-export function releaseDependents(run: MutableRun, completed: MutableTask, meta: EventMeta, hooks: ApplyHooks): void {
+export function releaseDependents(
+  run: MutableRun,
+  completed: MutableTask,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   for (const number of run.plan.tasks[completed.number]?.dependents ?? []) {
     const dependent = taskOf(run, number);
     dependent.openNeeds--;
@@ -85,7 +103,12 @@ export function skipDependents(run: MutableRun, failed: MutableTask, meta: Event
 }
 
 /** What follows when a lease-holding task went to `to`: FAILED skips dependents, READY is offered again. */
-export function settleTask(run: MutableRun, task: MutableTask, to: TaskStatus, parts: { meta: EventMeta; hooks: ApplyHooks }): void {
+export function settleTask(
+  run: MutableRun,
+  task: MutableTask,
+  to: TaskStatus,
+  parts: { meta: EventMeta; hooks: ApplyHooks },
+): void {
   const { meta, hooks } = parts;
   if (to === TaskStatus.READY) {
     makeReady(run, task, meta, hooks);

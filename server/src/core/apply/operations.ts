@@ -8,13 +8,21 @@ import { CorruptHistory } from "./corrupt.js";
 export function operationOf(run: MutableRun, number: number): MutableOperation {
   const operation = run.operations[number];
   if (operation === undefined) {
-    throw new CorruptHistory(`an operation ${number} in run "${run.runId}"`, `it has ${run.operations.length}`);
+    throw new CorruptHistory(
+      `an operation ${number} in run "${run.runId}"`,
+      `it has ${run.operations.length}`,
+    );
   }
   return operation;
 }
 
 /** Moves an operation to another state. */
-export function moveOperation(run: MutableRun, operation: MutableOperation, to: OperationStatus, atMs: number): void {
+export function moveOperation(
+  run: MutableRun,
+  operation: MutableOperation,
+  to: OperationStatus,
+  atMs: number,
+): void {
   if (!isLegal(operationTransitions, operation.status, to)) {
     throw new CorruptHistory(
       `a state that may follow ${operationStatusName(operation.status)} for operation ${operation.declaration.key}`,
@@ -32,12 +40,17 @@ export function moveOperation(run: MutableRun, operation: MutableOperation, to: 
 }
 
 /** An operation was intended. */
-export function applyOperationIntended(run: MutableRun, event: EventValue<"operationIntended">, meta: EventMeta): void {
+export function applyOperationIntended(
+  run: MutableRun,
+  event: EventValue<"operationIntended">,
+  meta: EventMeta,
+): void {
   if (event.declaration !== undefined) {
     declareOperation(run, event, meta);
     return;
   }
   const operation = operationOf(run, event.operation);
+  operation.earlierDoubt = operation.status === OperationStatus.IN_DOUBT;
   moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
   operation.intentId = event.intentId;
   operation.task = event.task;
@@ -50,10 +63,17 @@ export function applyOperationIntended(run: MutableRun, event: EventValue<"opera
   operation.lookUpAtMs = 0;
 }
 
-function declareOperation(run: MutableRun, event: EventValue<"operationIntended">, meta: EventMeta): void {
+function declareOperation(
+  run: MutableRun,
+  event: EventValue<"operationIntended">,
+  meta: EventMeta,
+): void {
   const { declaration } = event;
   if (declaration === undefined || event.operation !== run.operations.length) {
-    throw new CorruptHistory(`operation ${run.operations.length} to be declared next`, `it is ${event.operation}`);
+    throw new CorruptHistory(
+      `operation ${run.operations.length} to be declared next`,
+      `it is ${event.operation}`,
+    );
   }
   run.operations.push({
     number: event.operation,
@@ -67,6 +87,7 @@ function declareOperation(run: MutableRun, event: EventValue<"operationIntended"
     firstIntendedAtMs: meta.atMs,
     intendedAtMs: meta.atMs,
     callOpen: true,
+    earlierDoubt: false,
     calls: 1,
     result: undefined,
     failure: undefined,
@@ -82,7 +103,11 @@ function declareOperation(run: MutableRun, event: EventValue<"operationIntended"
 }
 
 /** A call ended. */
-export function applyOperationObserved(run: MutableRun, event: EventValue<"operationObserved">, meta: EventMeta): void {
+export function applyOperationObserved(
+  run: MutableRun,
+  event: EventValue<"operationObserved">,
+  meta: EventMeta,
+): void {
   const operation = operationOf(run, event.operation);
   const { outcome } = event;
   operation.callOpen = false;
@@ -101,13 +126,21 @@ export function applyOperationObserved(run: MutableRun, event: EventValue<"opera
 }
 
 /** The outcome of a call became unknown. */
-export function applyOperationDoubted(run: MutableRun, event: EventValue<"operationDoubted">, meta: EventMeta): void {
+export function applyOperationDoubted(
+  run: MutableRun,
+  event: EventValue<"operationDoubted">,
+  meta: EventMeta,
+): void {
   const operation = operationOf(run, event.operation);
   moveOperation(run, operation, OperationStatus.IN_DOUBT, meta.atMs);
 }
 
 /** A look-up told something. */
-export function applyOperationReconciled(run: MutableRun, event: EventValue<"operationReconciled">, meta: EventMeta): void {
+export function applyOperationReconciled(
+  run: MutableRun,
+  event: EventValue<"operationReconciled">,
+  meta: EventMeta,
+): void {
   const operation = operationOf(run, event.operation);
   const { finding } = event;
   if (finding.case === "found") {

@@ -1,18 +1,40 @@
+import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
-import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { EventMeta, EventValue } from "../event.js";
 import type { MutableReview, MutableRun } from "../state.js";
-import { isSettled } from "../transitions.js";
+import { isSettled, isTaskClosed } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { settleTask, taskOf } from "./move-task.js";
 import { moveOperation, operationOf } from "./operations.js";
 
+/** The review of this number. */
+export function reviewOf(run: MutableRun, number: number): MutableReview {
+  const review = run.reviews[number];
+  if (review === undefined) {
+    throw new CorruptHistory(
+      `a review ${number} in run "${run.runId}"`,
+      `it has ${run.reviews.length}`,
+    );
+  }
+  return review;
+}
+
 /** A person is needed. */
-export function applyReviewOpened(run: MutableRun, event: EventValue<"reviewOpened">, meta: EventMeta): void {
+export function applyReviewOpened(
+  run: MutableRun,
+  event: EventValue<"reviewOpened">,
+  meta: EventMeta,
+): void {
+  if (event.review !== run.reviews.length) {
+    throw new CorruptHistory(
+      `review ${run.reviews.length} to be opened next`,
+      `it is ${event.review}`,
+    );
+  }
   run.reviews.push({
     number: event.review,
     subject: event.subject,
@@ -42,9 +64,9 @@ export function applyReviewResolved(
   meta: EventMeta,
   hooks: ApplyHooks,
 ): void {
-  const review = run.reviews[event.review];
-  if (review === undefined) {
-    throw new CorruptHistory(`a review ${event.review} in run "${run.runId}"`, `it has ${run.reviews.length}`);
+  const review = reviewOf(run, event.review);
+  if (review.resolvedAtMs !== 0) {
+    throw new CorruptHistory(`review ${event.review} to be open`, "it was resolved before");
   }
   review.resolvedAtMs = meta.atMs;
   review.choice = event.choice;
@@ -57,8 +79,24 @@ export function applyReviewResolved(
   } else if (review.subject === ReviewSubject.RUN) {
     run.fault = "";
     run.version++;
+    announceTasks(run, hooks);
   }
   wakeWaitingTasks(run, review, meta, hooks);
+}
+
+/** While the run was set aside its deadlines did nothing and its tasks were not offered: they are all told again. */
+function announceTasks(run: MutableRun, hooks: ApplyHooks): void {
+  if (run.status !== RunStatus.RUNNING) {
+    return;
+  }
+  for (const task of run.tasks) {
+    if (!isTaskClosed(task.status)) {
+      hooks.taskMoved(run, task.number);
+    }
+    if (task.status === TaskStatus.READY) {
+      hooks.taskReady(run, task.number);
+    }
+  }
 }
 
 function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMeta): void {
@@ -92,7 +130,12 @@ function abandonedBy(review: MutableReview): FailureShape {
   };
 }
 
-function wakeWaitingTasks(run: MutableRun, review: MutableReview, meta: EventMeta, hooks: ApplyHooks): void {
+function wakeWaitingTasks(
+  run: MutableRun,
+  review: MutableReview,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const waiting = review.waitingTasks;
   review.waitingTasks = [];
   for (const number of waiting) {

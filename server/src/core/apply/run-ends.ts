@@ -28,7 +28,12 @@ export function applyCancelRequested(
 }
 
 /** The run ended; whatever task is still open ends with it. */
-export function applyRunClosed(run: MutableRun, event: EventValue<"runClosed">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyRunClosed(
+  run: MutableRun,
+  event: EventValue<"runClosed">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   if (!isLegal(runTransitions, run.status, event.status)) {
     throw new CorruptHistory(
       `a state that may follow ${runStatusName(run.status)} for run "${run.runId}"`,

@@ -2,7 +2,11 @@ import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, stepIdentity } from "../state.js";
 
 /** Code of a task recorded a value. */
-export function applyStepRecorded(run: MutableRun, event: EventValue<"stepRecorded">, meta: EventMeta): void {
+export function applyStepRecorded(
+  run: MutableRun,
+  event: EventValue<"stepRecorded">,
+  meta: EventMeta,
+): void {
   const number = run.steps.length;
   run.steps.push({
     number,

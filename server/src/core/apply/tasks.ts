@@ -1,13 +1,27 @@
 import { LeaseEndReason, TaskTimeoutKind } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
-import type { MutableRun } from "../state.js";
 import { lostLeaseCause } from "../lease-cause.js";
+import type { MutableRun } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
-import { leasedTaskOf, makeReady, moveTask, releaseDependents, settleTask, skipDependents, taskOf } from "./move-task.js";
+import {
+  leasedTaskOf,
+  makeReady,
+  moveTask,
+  releaseDependents,
+  settleTask,
+  skipDependents,
+  taskOf,
+} from "./move-task.js";
+import { reviewOf } from "./reviews.js";
 
 /** A worker got a task. */
-export function applyTaskLeased(run: MutableRun, event: EventValue<"taskLeased">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyTaskLeased(
+  run: MutableRun,
+  event: EventValue<"taskLeased">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = taskOf(run, event.task);
   moveTask(run, task, TaskStatus.LEASED, meta);
   task.leaseVersion = event.leaseVersion;
@@ -15,11 +29,17 @@ export function applyTaskLeased(run: MutableRun, event: EventValue<"taskLeased">
   task.sessionId = event.sessionId;
   task.worker = event.worker;
   task.leasedAtMs = meta.atMs;
+  task.leaseEndReason = LeaseEndReason.UNSPECIFIED;
   hooks.taskMoved(run, task.number);
 }
 
 /** A lease ended without a report. */
-export function applyLeaseEnded(run: MutableRun, event: EventValue<"leaseEnded">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyLeaseEnded(
+  run: MutableRun,
+  event: EventValue<"leaseEnded">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
   task.leaseEndReason = event.reason;
   task.dueAtMs = event.readyAtMs;
@@ -30,7 +50,7 @@ export function applyLeaseEnded(run: MutableRun, event: EventValue<"leaseEnded">
     task.usedAttempts++;
   }
   if (event.next === TaskStatus.NEEDS_REVIEW) {
-    run.reviews[event.review]?.waitingTasks.push(event.task);
+    reviewOf(run, event.review).waitingTasks.push(event.task);
   }
   task.sessionId = "";
   hooks.leaseOver(run, task.number, lostLeaseCause(event.reason));
@@ -38,7 +58,12 @@ export function applyLeaseEnded(run: MutableRun, event: EventValue<"leaseEnded">
 }
 
 /** A task completed. */
-export function applyTaskCompleted(run: MutableRun, event: EventValue<"taskCompleted">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyTaskCompleted(
+  run: MutableRun,
+  event: EventValue<"taskCompleted">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
   task.output = event.output;
   task.reportedLeaseVersion = event.leaseVersion;
@@ -51,7 +76,12 @@ export function applyTaskCompleted(run: MutableRun, event: EventValue<"taskCompl
 }
 
 /** An attempt failed. */
-export function applyAttemptFailed(run: MutableRun, event: EventValue<"attemptFailed">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyAttemptFailed(
+  run: MutableRun,
+  event: EventValue<"attemptFailed">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
   task.failure = event.failure;
   task.reportedLeaseVersion = event.leaseVersion;
@@ -65,14 +95,24 @@ export function applyAttemptFailed(run: MutableRun, event: EventValue<"attemptFa
 }
 
 /** The wait for the next attempt is over. */
-export function applyTaskReady(run: MutableRun, event: EventValue<"taskReady">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyTaskReady(
+  run: MutableRun,
+  event: EventValue<"taskReady">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = taskOf(run, event.task);
   task.dueAtMs = 0;
   makeReady(run, task, meta, hooks);
 }
 
 /** A task ran out of time. */
-export function applyTaskTimedOut(run: MutableRun, event: EventValue<"taskTimedOut">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyTaskTimedOut(
+  run: MutableRun,
+  event: EventValue<"taskTimedOut">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = taskOf(run, event.task);
   const wasLeased = task.status === TaskStatus.LEASED;
   task.failure = event.failure;
@@ -87,7 +127,12 @@ export function applyTaskTimedOut(run: MutableRun, event: EventValue<"taskTimedO
 }
 
 /** A leased task ended because its run was asked to stop. */
-export function applyTaskCancelled(run: MutableRun, event: EventValue<"taskCancelled">, meta: EventMeta, hooks: ApplyHooks): void {
+export function applyTaskCancelled(
+  run: MutableRun,
+  event: EventValue<"taskCancelled">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
   task.failure = event.failure ?? task.failure;
   task.reportedLeaseVersion = event.leaseVersion;

@@ -14,7 +14,10 @@ export function doubtOpenCalls(run: Run, task: number, leaseVersion: number): Ev
       operation.task === task &&
       operation.leaseVersion === leaseVersion
     ) {
-      events.push({ case: "operationDoubted", value: { operation: number, cause: DoubtCause.LEASE_ENDED } });
+      events.push({
+        case: "operationDoubted",
+        value: { operation: number, cause: DoubtCause.LEASE_ENDED },
+      });
     }
   }
   return events;

@@ -1,9 +1,9 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { lostLeaseCause } from "../lease-cause.js";
 import type { TaskRef } from "../command.js";
+import { lostLeaseCause } from "../lease-cause.js";
 import type { TaskSpec } from "../plan/task-spec.js";
-import { illegalTransition, notFound, type Rejection } from "../rejection.js";
+import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
 import { runStatusName, taskStatusName } from "../transitions.js";
 
@@ -48,6 +48,13 @@ export function leaseLost(task: Task, held: number): Rejection {
       },
     },
   };
+}
+
+/** Refusal of an act on an operation of a run that names no lease: only in scope NAMESPACE nobody in particular may act. */
+export function refuseWithoutLease(run: Run): Rejection | undefined {
+  return run.kind === "ledger"
+    ? undefined
+    : invalidField("lease", "set in scope TASK and RUN", "absent");
 }
 
 /** True when this lease version holds the task now. */

@@ -14,43 +14,62 @@ import { kernelFailure } from "./kernel-failure.js";
 
 /**
  * Does what is due for a task by now, the first of: schedule-to-close, grace over, start-to-close, schedule-to-start,
- * backoff over. A deadline that the state has left behind does nothing.
+ * backoff over. A deadline that the state has left behind does nothing, and neither does one of a run that is set aside.
+ * Refusals, in order: no task.
  */
 export function decideFireDeadline(run: Run, command: FireDeadline, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
   if (found === undefined) {
     return reject(taskNotFound(command.task));
   }
-  const { task, spec } = found;
-  if (!isRunOpen(run.status) || run.fault !== "" || isTaskClosed(task.status)) {
+  if (!isRunOpen(run.status) || run.fault !== "" || isTaskClosed(found.task.status)) {
     return acceptExisting();
   }
-  const isPast = (startMs: number, lengthMs: number | undefined): boolean =>
-    lengthMs !== undefined && startMs !== 0 && ctx.nowMs >= startMs + lengthMs;
-  const canTimeOut = task.status !== TaskStatus.BLOCKED && task.status !== TaskStatus.NEEDS_REVIEW;
-  if (canTimeOut && isPast(task.firstReadyAtMs, spec.scheduleToCloseMs)) {
-    return accept(timeOut(run, found, TaskTimeoutKind.SCHEDULE_TO_CLOSE));
-  }
-  if (task.status === TaskStatus.LEASED) {
-    const graceEndsMs = graceDeadlineMs(run, spec);
-    if (graceEndsMs !== undefined && ctx.nowMs >= graceEndsMs) {
-      return accept(endHeld(run, found, LeaseEndReason.GRACE_OVER, ctx));
-    }
-    if (isPast(task.leasedAtMs, spec.startToCloseMs)) {
-      return accept(endHeld(run, found, LeaseEndReason.TIMED_OUT, ctx));
-    }
-    return acceptExisting();
-  }
-  if (task.status === TaskStatus.READY && isPast(task.readyAtMs, spec.scheduleToStartMs)) {
-    return accept(timeOut(run, found, TaskTimeoutKind.SCHEDULE_TO_START));
-  }
-  if (task.status === TaskStatus.BACKOFF && ctx.nowMs >= task.dueAtMs) {
-    return accept([{ case: "taskReady", value: { task: task.number } }]);
-  }
-  return acceptExisting();
+  const events = findDue(run, found, ctx);
+  return events.length === 0 ? acceptExisting() : accept(events);
 }
 
-function endHeld(run: Run, found: FoundTask, reason: LeaseEndReason, ctx: DecideContext): EventBody[] {
+function findDue(run: Run, found: FoundTask, ctx: DecideContext): EventBody[] {
+  const { task, spec } = found;
+  const canTimeOut = task.status !== TaskStatus.BLOCKED && task.status !== TaskStatus.NEEDS_REVIEW;
+  if (canTimeOut && isPast(task.firstReadyAtMs, spec.scheduleToCloseMs, ctx)) {
+    return timeOut(run, found, TaskTimeoutKind.SCHEDULE_TO_CLOSE);
+  }
+  switch (task.status) {
+    case TaskStatus.LEASED:
+      return findDueOfHeld(run, found, ctx);
+    case TaskStatus.READY:
+      return isPast(task.readyAtMs, spec.scheduleToStartMs, ctx)
+        ? timeOut(run, found, TaskTimeoutKind.SCHEDULE_TO_START)
+        : [];
+    case TaskStatus.BACKOFF:
+      return ctx.nowMs >= task.dueAtMs ? [{ case: "taskReady", value: { task: task.number } }] : [];
+    default:
+      return [];
+  }
+}
+
+function findDueOfHeld(run: Run, found: FoundTask, ctx: DecideContext): EventBody[] {
+  const { task, spec } = found;
+  const graceEndsMs = graceDeadlineMs(run, spec);
+  if (graceEndsMs !== undefined && ctx.nowMs >= graceEndsMs) {
+    return endHeld(run, found, LeaseEndReason.GRACE_OVER, ctx);
+  }
+  return isPast(task.leasedAtMs, spec.startToCloseMs, ctx)
+    ? endHeld(run, found, LeaseEndReason.TIMED_OUT, ctx)
+    : [];
+}
+
+function isPast(startMs: number, lengthMs: number | undefined, ctx: DecideContext): boolean {
+  return lengthMs !== undefined && startMs !== 0 && ctx.nowMs >= startMs + lengthMs;
+}
+
+function endHeld(
+  run: Run,
+  found: FoundTask,
+  reason: LeaseEndReason,
+  ctx: DecideContext,
+): EventBody[] {
   return endLease(run, found, { reason, delayMs: 0, progress: undefined }, ctx);
 }
 

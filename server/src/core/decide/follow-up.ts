@@ -1,7 +1,7 @@
-import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
-import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
@@ -30,20 +30,34 @@ function closeRun(run: Run): EventBody {
   if (run.failedTasks === 0) {
     return { case: "runClosed", value: { status: RunStatus.COMPLETED, principal: "" } };
   }
-  return { case: "runClosed", value: { status: RunStatus.FAILED, failure: failureOf(run), principal: "" } };
+  return {
+    case: "runClosed",
+    value: { status: RunStatus.FAILED, failure: failureOf(run), principal: "" },
+  };
 }
 
 function failureOf(run: Run): FailureShape {
   const failed = run.tasks.find((task) => task.status === TaskStatus.FAILED);
   const name = failed === undefined ? "" : (run.plan.tasks[failed.number]?.name ?? "");
-  const failure = kernelFailure("TaskFailed", "PAWL_TASK_FAILED", `Task "${name}" failed for good.`, false);
-  return failed?.failure === undefined ? failure : { ...failure, cause: failed.failure as FailureShape };
+  const failure = kernelFailure(
+    "TaskFailed",
+    "PAWL_TASK_FAILED",
+    `Task "${name}" failed for good.`,
+    false,
+  );
+  return failed?.failure === undefined
+    ? failure
+    : { ...failure, cause: failed.failure as FailureShape };
 }
 
 function reviewUnsettled(run: Run): EventBody[] {
   for (const number of run.unsettled) {
     const operation = run.operations[number];
-    if (operation === undefined || operation.openReview !== undefined || operation.status !== OperationStatus.IN_DOUBT) {
+    if (
+      operation === undefined ||
+      operation.openReview !== undefined ||
+      operation.status !== OperationStatus.IN_DOUBT
+    ) {
       continue;
     }
     return [openReview(run, { subject: ReviewSubject.OPERATION, operation, task: operation.task })];

@@ -1,28 +1,39 @@
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { IntendOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
-import { accept, acceptExisting, type Decision, type IntentReply, reject } from "../decision.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { limits } from "../limits.js";
-import { fingerprintConflict, illegalTransition } from "../rejection.js";
+import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
-import { type FoundTask, findTask, holds, leaseLost, runOver, taskNotFound } from "./find.js";
+import {
+  type FoundTask,
+  findTask,
+  holds,
+  leaseLost,
+  refuseWithoutLease,
+  runOver,
+  taskNotFound,
+} from "./find.js";
 import { keyOfIntent, planVersionOfTask } from "./operation-identity.js";
+import { type IntentParts, proceed, proceedAgain } from "./proceed.js";
 import { answerDoubt } from "./settle-doubt.js";
 
 /**
  * Records the intent of an effect, or says what to do instead.
- * Refusals, in order: no task, run over, lease lost, fingerprint conflict, too many operations.
+ * Refusals, in order: no lease, no task, run over, lease lost, fingerprint conflict, too many operations.
  */
-export function decideIntendOperation(run: Run, command: IntendOperation, ctx: DecideContext): Decision {
+export function decideIntendOperation(
+  run: Run,
+  command: IntendOperation,
+  ctx: DecideContext,
+): Decision {
   const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
-  if (command.lease !== undefined) {
-    const refusal = refuseLease(run, command, found);
-    if (refusal !== undefined) {
-      return refusal;
-    }
+  const refusal = refuseLease(run, command, found);
+  if (refusal !== undefined) {
+    return reject(refusal);
   }
   const { key, uuid } = keyOfIntent(run, found?.spec, command, ctx);
   const number = run.operationsByKey.get(key);
@@ -49,24 +60,35 @@ export function decideIntendOperation(run: Run, command: IntendOperation, ctx: D
   });
 }
 
-function refuseLease(run: Run, command: IntendOperation, found: FoundTask | undefined): Decision | undefined {
+function refuseLease(
+  run: Run,
+  command: IntendOperation,
+  found: FoundTask | undefined,
+): Rejection | undefined {
   const { lease } = command;
   if (lease === undefined) {
-    return undefined;
+    return refuseWithoutLease(run);
   }
   if (found === undefined) {
-    return reject(taskNotFound(lease.task));
+    return taskNotFound(lease.task);
   }
   if (!isRunOpen(run.status)) {
-    return reject(runOver(run, "IntendOperation"));
+    return runOver(run, "IntendOperation");
   }
-  return holds(found.task, lease.leaseVersion) ? undefined : reject(leaseLost(found.task, lease.leaseVersion));
+  return holds(found.task, lease.leaseVersion)
+    ? undefined
+    : leaseLost(found.task, lease.leaseVersion);
 }
 
-function tooMany(): Parameters<typeof reject>[0] {
+function tooMany(): Rejection {
   return illegalTransition(
     "PAWL_TOO_LARGE",
-    { entity: "run", status: "RUNNING", command: "IntendOperation", legal: ["report output", "report failure"] },
+    {
+      entity: "run",
+      status: "RUNNING",
+      command: "IntendOperation",
+      legal: ["report output", "report failure"],
+    },
     `Expected at most ${limits.operationsMax} operations in a run, but this would be one more. Split the work into several runs.`,
   );
 }
@@ -113,19 +135,15 @@ function firstIntent(run: Run, command: IntendOperation, parts: FirstIntentParts
   };
 }
 
-/** What `answerKnown` and the doubt policies need besides run and operation. */
-export interface IntentParts {
-  readonly command: Pick<IntendOperation, "intentId" | "lease" | "seenThrough">;
-  readonly found: FoundTask | undefined;
-  readonly ctx: DecideContext;
-}
-
 function answerKnown(run: Run, operation: Operation, parts: IntentParts): Decision {
   switch (operation.status) {
     case OperationStatus.OBSERVED:
     case OperationStatus.REFUSED:
     case OperationStatus.ABANDONED:
-      return acceptExisting({ existing: true, intent: { case: "reuse", operationKey: operation.declaration.key } });
+      return acceptExisting({
+        existing: true,
+        intent: { case: "reuse", operationKey: operation.declaration.key },
+      });
     case OperationStatus.INTENDED:
       return answerIntended(run, operation, parts);
     default:
@@ -139,7 +157,8 @@ function answerIntended(run: Run, operation: Operation, parts: IntentParts): Dec
     return proceedAgain(operation, parts, []);
   }
   const isResent =
-    operation.intentId === command.intentId && operation.leaseVersion === (command.lease?.leaseVersion ?? 0);
+    operation.intentId === command.intentId &&
+    operation.leaseVersion === (command.lease?.leaseVersion ?? 0);
   if (isResent) {
     const callMs = Math.max(0, operation.callByMs - ctx.nowMs);
     return acceptExisting({ existing: true, intent: proceed(operation, callMs) });
@@ -153,27 +172,4 @@ function answerIntended(run: Run, operation: Operation, parts: IntentParts): Dec
     });
   }
   return answerDoubt(run, operation, parts);
-}
-
-function proceed(operation: Operation, callMs: number): IntentReply {
-  return { case: "proceed", operationKey: operation.declaration.key, callMs };
-}
-
-/** Another call of a known operation, after `before`. */
-export function proceedAgain(operation: Operation, parts: IntentParts, before: readonly EventBody[]): Decision {
-  const { command, found, ctx } = parts;
-  const { callTimeoutMs } = operation.declaration;
-  const intended: EventBody = {
-    case: "operationIntended",
-    value: {
-      operation: operation.number,
-      intentId: command.intentId,
-      leaseVersion: command.lease?.leaseVersion ?? 0,
-      callByMs: ctx.nowMs + callTimeoutMs,
-      seenThrough: command.seenThrough,
-      task: found?.task.number ?? 0,
-      principal: "",
-    },
-  };
-  return accept([...before, intended], { existing: false, intent: proceed(operation, callTimeoutMs) });
 }

@@ -19,7 +19,12 @@ export function decideLeaseTask(run: Run, command: LeaseTask): Decision {
   if (task.status !== TaskStatus.READY) {
     const status = taskStatusName(task.status);
     return reject(
-      illegalTransition("PAWL_ILLEGAL_TRANSITION", { entity: "task", status, command: "LeaseTask", legal: [] }),
+      illegalTransition("PAWL_ILLEGAL_TRANSITION", {
+        entity: "task",
+        status,
+        command: "LeaseTask",
+        legal: [],
+      }),
     );
   }
   return accept([

@@ -11,10 +11,16 @@ import { isSettled, operationStatusName } from "../transitions.js";
 import { holds } from "./find.js";
 
 /**
- * Records how a call ended. It is taken also when the lease is gone or the run is over: then it changes no task.
- * Refusals, in order: no operation, another observation than the recorded one, an intent that is not the latest.
+ * Records how a call ended. It is taken also when the lease is gone or the run is over: then it changes no task. A result
+ * or refusal of the latest call is taken even after a person said that it had no effect, while no other call was made.
+ * Refusals, in order: no operation, another observation than the recorded one, an intent that is not the latest, an
+ * unknown outcome of a call that is known to be over.
  */
-export function decideObserveOperation(run: Run, command: ObserveOperation, ctx: DecideContext): Decision {
+export function decideObserveOperation(
+  run: Run,
+  command: ObserveOperation,
+  ctx: DecideContext,
+): Decision {
   const number = run.operationsByKey.get(command.operationKey);
   const operation = number === undefined ? undefined : run.operations[number];
   if (operation === undefined) {
@@ -26,24 +32,47 @@ export function decideObserveOperation(run: Run, command: ObserveOperation, ctx:
   if (operation.intentId !== command.intentId) {
     return reject(staleIntent(operation));
   }
-  const isRepeat =
-    (command.outcome.case === "notSent" && operation.status === OperationStatus.INTENDED && !operation.callOpen) ||
-    (command.outcome.case === "unknown" && operation.status !== OperationStatus.INTENDED);
-  if (isRepeat) {
+  if (saysNothingNew(operation, command.outcome)) {
     return acceptExisting({ existing: true, operation });
   }
-  if (operation.status === OperationStatus.INTENDED && !operation.callOpen) {
-    return reject(staleIntent(operation));
+  if (isClosed(operation) && command.outcome.case === "unknown") {
+    return reject(noOpenCall(operation));
   }
   return accept(observe(run, operation, command), { existing: false, operation });
 }
 
-const nextStatus: Readonly<Record<ObservedOutcome["case"], OperationStatus>> = {
-  result: OperationStatus.OBSERVED,
-  refused: OperationStatus.REFUSED,
-  notSent: OperationStatus.INTENDED,
-  unknown: OperationStatus.IN_DOUBT,
-};
+/** True while the latest call is known to be over without an effect, or a person said so. */
+function isClosed(operation: Operation): boolean {
+  return operation.status === OperationStatus.INTENDED && !operation.callOpen;
+}
+
+/** A repeat, or a word about the latest call that leaves the doubt about an earlier one as it is. */
+function saysNothingNew(operation: Operation, outcome: ObservedOutcome): boolean {
+  const isInDoubt = operation.status !== OperationStatus.INTENDED;
+  switch (outcome.case) {
+    case "notSent":
+      return isInDoubt ? operation.earlierDoubt : !operation.callOpen;
+    case "unknown":
+      return isInDoubt;
+    case "result":
+    case "refused":
+      return false;
+  }
+}
+
+/** That the latest call never left settles only that call: an earlier one that is in doubt stays so. */
+function statusAfter(operation: Operation, outcome: ObservedOutcome): OperationStatus {
+  switch (outcome.case) {
+    case "result":
+      return OperationStatus.OBSERVED;
+    case "refused":
+      return OperationStatus.REFUSED;
+    case "notSent":
+      return operation.earlierDoubt ? OperationStatus.IN_DOUBT : OperationStatus.INTENDED;
+    case "unknown":
+      return OperationStatus.IN_DOUBT;
+  }
+}
 
 function observe(run: Run, operation: Operation, command: ObserveOperation): EventBody[] {
   const task = run.tasks[operation.task];
@@ -58,7 +87,7 @@ function observe(run: Run, operation: Operation, command: ObserveOperation): Eve
         operation: operation.number,
         intentId: command.intentId,
         outcome: { ...command.outcome },
-        next: nextStatus[command.outcome.case],
+        next: statusAfter(operation, command.outcome),
         late: isLate,
       },
     },
@@ -78,7 +107,11 @@ function observe(run: Run, operation: Operation, command: ObserveOperation): Eve
   return events;
 }
 
-function answerSettled(operation: Operation, command: ObserveOperation, ctx: DecideContext): Decision {
+function answerSettled(
+  operation: Operation,
+  command: ObserveOperation,
+  ctx: DecideContext,
+): Decision {
   const { outcome } = command;
   if (outcome.case === "unknown" || outcome.case === "notSent") {
     return operation.settledIntentId === command.intentId
@@ -91,11 +124,18 @@ function answerSettled(operation: Operation, command: ObserveOperation, ctx: Dec
         operation.result !== undefined &&
         equalBytes(operation.result, outcome.value)
       : operation.status === OperationStatus.REFUSED;
-  const received = outcome.case === "result" ? ctx.sha256(outcome.value) : ctx.sha256(new Uint8Array(0));
-  return isSame ? acceptExisting({ existing: true, operation }) : reject(writeOnce(operation, received, ctx));
+  const received =
+    outcome.case === "result" ? ctx.sha256(outcome.value) : ctx.sha256(new Uint8Array(0));
+  return isSame
+    ? acceptExisting({ existing: true, operation })
+    : reject(writeOnce(operation, received, ctx));
 }
 
-function writeOnce(operation: Operation, received: Uint8Array, ctx: DecideContext): Parameters<typeof reject>[0] {
+function writeOnce(
+  operation: Operation,
+  received: Uint8Array,
+  ctx: DecideContext,
+): Parameters<typeof reject>[0] {
   return fingerprintConflict({
     entity: "operation",
     id: operation.declaration.key,
@@ -115,5 +155,18 @@ function staleIntent(operation: Operation): Parameters<typeof reject>[0] {
       legal: ["observe the latest intent"],
     },
     `Expected an observation of the latest call of "${operation.declaration.key}", but a later one was intended since. Nothing was changed.`,
+  );
+}
+
+function noOpenCall(operation: Operation): Parameters<typeof reject>[0] {
+  return illegalTransition(
+    "PAWL_STALE_INTENT",
+    {
+      entity: "operation",
+      status: operationStatusName(operation.status),
+      command: "ObserveOperation",
+      legal: ["intend it again", "observe a result or a refusal"],
+    },
+    `Expected an open call of "${operation.declaration.key}", but its latest call was recorded as having had no effect. Nothing was changed.`,
   );
 }

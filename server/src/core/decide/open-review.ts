@@ -37,7 +37,10 @@ function describeKnown(operation: Operation): string {
       : sinkKind === SinkKind.RECONCILABLE
         ? `${operation.lookUps} look-ups could not tell`
         : "the sink can neither repeat a call safely nor look one up";
-  const last = operation.failure === undefined ? "" : ` The last call ended with: ${operation.failure.message}`;
+  const last =
+    operation.failure === undefined
+      ? ""
+      : ` The last call ended with: ${operation.failure.message}`;
   return (
     `"${declaration.name}"${target} was intended ${times} under key "${declaration.key}"; ` +
     `whether its effect happened is unknown, and ${why}.${last} Look at the sink before you decide.`

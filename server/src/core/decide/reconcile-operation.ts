@@ -7,15 +7,29 @@ import { limits } from "../limits.js";
 import { illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen, isSettled, operationStatusName } from "../transitions.js";
-import { type FoundTask, findTask, holds, leaseLost, runOver, taskNotFound } from "./find.js";
-import { type IntentParts, proceedAgain } from "./intend-operation.js";
+import {
+  type FoundTask,
+  findTask,
+  holds,
+  leaseLost,
+  refuseWithoutLease,
+  runOver,
+  taskNotFound,
+} from "./find.js";
+import { type IntentParts, proceedAgain } from "./proceed.js";
 import { askPerson } from "./settle-doubt.js";
 
 /**
- * Records what a look-up found, and says what to do now.
- * Refusals, in order: no task, run over, lease lost, no operation, not in doubt, too early.
+ * Records what a look-up found, and says what to do now. Another look-up that cannot tell, sooner than the next one was
+ * asked for, is the same one resent: it is answered `existing` and not counted.
+ * Refusals, in order: no lease, no task, run over, lease lost, no operation, not in doubt, another call than the one
+ * looked up, too early.
  */
-export function decideReconcileOperation(run: Run, command: ReconcileOperation, ctx: DecideContext): Decision {
+export function decideReconcileOperation(
+  run: Run,
+  command: ReconcileOperation,
+  ctx: DecideContext,
+): Decision {
   const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
   const refusal = refuseLease(run, command, found);
   if (refusal !== undefined) {
@@ -30,7 +44,8 @@ export function decideReconcileOperation(run: Run, command: ReconcileOperation, 
   if (isSettled(operation.status)) {
     return acceptExisting({ existing: true, intent: { case: "reuse", operationKey } });
   }
-  const isResent = operation.status === OperationStatus.INTENDED && operation.intentId === command.intentId;
+  const isResent =
+    operation.status === OperationStatus.INTENDED && operation.intentId === command.intentId;
   if (isResent && operation.callOpen) {
     const callMs = Math.max(0, operation.callByMs - ctx.nowMs);
     return acceptExisting({ existing: true, intent: { case: "proceed", operationKey, callMs } });
@@ -38,9 +53,19 @@ export function decideReconcileOperation(run: Run, command: ReconcileOperation, 
   if (operation.status !== OperationStatus.IN_DOUBT) {
     return reject(notInDoubt(operation));
   }
+  if (command.lookedUpIntentId !== undefined && command.lookedUpIntentId !== operation.intentId) {
+    return reject(otherCall(operation));
+  }
   const settledAtMs = operation.callByMs + operation.declaration.settleMs;
   if (ctx.nowMs < settledAtMs) {
     return reject(tooEarly(operation, settledAtMs - ctx.nowMs));
+  }
+  if (command.finding.case === "unknown" && ctx.nowMs < operation.lookUpAtMs) {
+    const notBeforeMs = operation.lookUpAtMs - ctx.nowMs;
+    return acceptExisting({
+      existing: true,
+      intent: { case: "lookUp", operationKey, notBeforeMs },
+    });
   }
   const parts: IntentParts = {
     command: { intentId: command.intentId, lease: command.lease, seenThrough: 0 },
@@ -50,10 +75,14 @@ export function decideReconcileOperation(run: Run, command: ReconcileOperation, 
   return record(run, operation, command, parts);
 }
 
-function refuseLease(run: Run, command: ReconcileOperation, found: FoundTask | undefined): Rejection | undefined {
+function refuseLease(
+  run: Run,
+  command: ReconcileOperation,
+  found: FoundTask | undefined,
+): Rejection | undefined {
   const { lease } = command;
   if (lease === undefined) {
-    return undefined;
+    return refuseWithoutLease(run);
   }
   if (found === undefined) {
     return taskNotFound(lease.task);
@@ -61,14 +90,26 @@ function refuseLease(run: Run, command: ReconcileOperation, found: FoundTask | u
   if (!isRunOpen(run.status)) {
     return runOver(run, "ReconcileOperation");
   }
-  return holds(found.task, lease.leaseVersion) ? undefined : leaseLost(found.task, lease.leaseVersion);
+  return holds(found.task, lease.leaseVersion)
+    ? undefined
+    : leaseLost(found.task, lease.leaseVersion);
 }
 
-function record(run: Run, operation: Operation, command: ReconcileOperation, parts: IntentParts): Decision {
+function record(
+  run: Run,
+  operation: Operation,
+  command: ReconcileOperation,
+  parts: IntentParts,
+): Decision {
   const { finding } = command;
   const operationKey = operation.declaration.key;
   if (finding.case === "found") {
-    const event = reconciled(operation, { case: "found", value: finding.value }, OperationStatus.OBSERVED, 0);
+    const event = reconciled(
+      operation,
+      { case: "found", value: finding.value },
+      OperationStatus.OBSERVED,
+      0,
+    );
     return accept([event], { existing: false, intent: { case: "reuse", operationKey } });
   }
   if (finding.case === "absent") {
@@ -83,9 +124,17 @@ function record(run: Run, operation: Operation, command: ReconcileOperation, par
     parts.ctx.nowMs + waitMs,
   );
   if (operation.lookUps + 1 >= limits.lookUpsMax) {
-    return askPerson(run, { ...operation, lookUps: operation.lookUps + 1, failure: finding.value }, parts, [event]);
+    return askPerson(
+      run,
+      { ...operation, lookUps: operation.lookUps + 1, failure: finding.value },
+      parts,
+      [event],
+    );
   }
-  return accept([event], { existing: false, intent: { case: "lookUp", operationKey, notBeforeMs: waitMs } });
+  return accept([event], {
+    existing: false,
+    intent: { case: "lookUp", operationKey, notBeforeMs: waitMs },
+  });
 }
 
 type ReconciledFinding = Extract<EventBody, { case: "operationReconciled" }>["value"]["finding"];
@@ -96,7 +145,10 @@ function reconciled(
   next: OperationStatus,
   lookUpAtMs: number,
 ): EventBody {
-  return { case: "operationReconciled", value: { operation: operation.number, finding, next, lookUpAtMs } };
+  return {
+    case: "operationReconciled",
+    value: { operation: operation.number, finding, next, lookUpAtMs },
+  };
 }
 
 function notInDoubt(operation: Operation): Rejection {
@@ -122,4 +174,17 @@ function tooEarly(operation: Operation, waitMs: number): Rejection {
     ),
     retryAfterMs: waitMs,
   };
+}
+
+function otherCall(operation: Operation): Rejection {
+  return illegalTransition(
+    "PAWL_STALE_INTENT",
+    {
+      entity: "operation",
+      status: operationStatusName(operation.status),
+      command: "ReconcileOperation",
+      legal: ["look up the latest call"],
+    },
+    `Expected a look-up of the latest call of "${operation.declaration.key}", but another one was made since. Look it up again.`,
+  );
 }

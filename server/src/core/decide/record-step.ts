@@ -4,7 +4,7 @@ import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, illegalTransition } from "../rejection.js";
-import { type Run, stepIdentity } from "../state.js";
+import { type Run, type Step, stepIdentity } from "../state.js";
 import { findTask, holds, leaseLost, taskNotFound } from "./find.js";
 
 /**
@@ -19,20 +19,8 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
   const { task } = found;
   const recorded = run.stepsByIdentity.get(stepIdentity(task.number, command.name, command.key));
   const step = recorded === undefined ? undefined : run.steps[recorded];
-  const none = new Uint8Array(0);
   if (step !== undefined) {
-    const isSame = equalBytes(step.value ?? none, command.value ?? none);
-    return isSame
-      ? acceptExisting({ existing: true, step })
-      : reject(
-          fingerprintConflict({
-            entity: "step",
-            id: command.key === undefined ? command.name : `${command.name}/${command.key}`,
-            recorded: ctx.sha256(step.value ?? none),
-            received: ctx.sha256(command.value ?? none),
-            differs: "value",
-          }),
-        );
+    return answerRecorded(step, command, ctx);
   }
   if (!holds(task, command.leaseVersion)) {
     return reject(leaseLost(task, command.leaseVersion));
@@ -41,7 +29,12 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
     return reject(
       illegalTransition(
         "PAWL_TOO_LARGE",
-        { entity: "run", status: "RUNNING", command: "RecordStep", legal: ["report output", "report failure"] },
+        {
+          entity: "run",
+          status: "RUNNING",
+          command: "RecordStep",
+          legal: ["report output", "report failure"],
+        },
         `Expected at most ${limits.stepsMax} steps in a run, but this would be one more. Split the work into several runs.`,
       ),
     );
@@ -61,4 +54,24 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
       },
     },
   ]);
+}
+
+function answerRecorded(step: Step, command: RecordStep, ctx: DecideContext): Decision {
+  const none = new Uint8Array(0);
+  const [recorded, received] = [step.value ?? none, command.value ?? none];
+  if (
+    (step.value === undefined) === (command.value === undefined) &&
+    equalBytes(recorded, received)
+  ) {
+    return acceptExisting({ existing: true, step });
+  }
+  return reject(
+    fingerprintConflict({
+      entity: "step",
+      id: command.key === undefined ? command.name : `${command.name}/${command.key}`,
+      recorded: ctx.sha256(recorded),
+      received: ctx.sha256(received),
+      differs: "value",
+    }),
+  );
 }

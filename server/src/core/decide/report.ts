@@ -41,8 +41,8 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
 }
 
 /**
- * Records a failed attempt. Refusals, in order: no task, lease lost. A failure report from a lease whose report
- * was accepted is answered `existing` unless that report was a completion.
+ * Records a failed attempt. Refusals, in order: no task, a completion accepted from this lease, lease lost. A failure
+ * report from a lease whose failure was accepted is answered `existing`.
  */
 export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
@@ -52,7 +52,9 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED ? otherReport(task, found.spec.name, undefined, ctx) : undefined,
+      task.status === TaskStatus.COMPLETED
+        ? otherReport(task, found.spec.name, undefined, ctx)
+        : undefined,
     );
   }
   if (run.cancelRequestedAtMs !== 0) {
@@ -75,16 +77,25 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
 }
 
 /**
- * Records that an attempt stopped because its run was asked to. Refusals, in order: no task, lease lost, nobody asked.
+ * Records that an attempt stopped because its run was asked to. Refusals, in order: no task, a completion accepted from
+ * this lease, lease lost, nobody asked. The same report again is answered `existing`.
  */
-export function decideConfirmCancel(run: Run, command: ConfirmCancel): Decision {
+export function decideConfirmCancel(
+  run: Run,
+  command: ConfirmCancel,
+  ctx: DecideContext,
+): Decision {
   const found = findTask(run, command.task);
   if (found === undefined) {
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
-    return repeatedReport(task, command.leaseVersion, () => undefined);
+    return repeatedReport(task, command.leaseVersion, () =>
+      task.status === TaskStatus.COMPLETED
+        ? otherReport(task, found.spec.name, undefined, ctx)
+        : undefined,
+    );
   }
   if (run.cancelRequestedAtMs === 0) {
     return reject(
@@ -102,12 +113,19 @@ export function decideConfirmCancel(run: Run, command: ConfirmCancel): Decision 
 function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): EventBody[] {
   return [
     ...doubtOpenCalls(run, task.number, task.leaseVersion),
-    { case: "taskCancelled", value: { task: task.number, leaseVersion: task.leaseVersion, failure } },
+    {
+      case: "taskCancelled",
+      value: { task: task.number, leaseVersion: task.leaseVersion, failure },
+    },
   ];
 }
 
 /** A report whose lease is over: the accepted one again is fine, another one is a conflict, a stale one has lost its lease. */
-function repeatedReport(task: Task, leaseVersion: number, compare: () => Rejection | undefined): Decision {
+function repeatedReport(
+  task: Task,
+  leaseVersion: number,
+  compare: () => Rejection | undefined,
+): Decision {
   if (task.reportedLeaseVersion !== leaseVersion) {
     return reject(leaseLost(task, leaseVersion));
   }
@@ -119,7 +137,12 @@ function sameContent(left: Uint8Array | undefined, right: Uint8Array | undefined
   return left === undefined || right === undefined ? left === right : equalBytes(left, right);
 }
 
-function otherReport(task: Task, name: string, output: Uint8Array | undefined, ctx: DecideContext): Rejection {
+function otherReport(
+  task: Task,
+  name: string,
+  output: Uint8Array | undefined,
+  ctx: DecideContext,
+): Rejection {
   const none = new Uint8Array(0);
   return fingerprintConflict({
     entity: "report",
@@ -142,7 +165,12 @@ function findUnsettled(run: Run, task: Task): Rejection | undefined {
     }
     return illegalTransition(
       "PAWL_OPERATIONS_UNSETTLED",
-      { entity: "operation", status, command: "complete the task", legal: ["observe", "reconcile"] },
+      {
+        entity: "operation",
+        status,
+        command: "complete the task",
+        legal: ["observe", "reconcile"],
+      },
       `Expected every operation of the task to be settled, but "${operation.declaration.key}" is ${status}. ` +
         "Observe or reconcile it first, or report a failure.",
     );

@@ -33,7 +33,11 @@ const choiceNames: Readonly<Record<ReviewChoice, string>> = {
  * Resolves a review. Refusals, in order: no review, another resolution than the recorded one, stale version, a choice
  * that is not offered, earlier than the call could have ended. The same resolution again is answered `existing`.
  */
-export function decideResolveReview(run: Run, command: ResolveReview, ctx: DecideContext): Decision {
+export function decideResolveReview(
+  run: Run,
+  command: ResolveReview,
+  ctx: DecideContext,
+): Decision {
   const review = run.reviews[command.review];
   if (review === undefined) {
     return reject(notFound("review", `${command.review}`));
@@ -98,6 +102,7 @@ function answerResolved(review: Review, command: ResolveReview, ctx: DecideConte
 }
 
 function earlyByMs(run: Run, review: Review, nowMs: number): number {
-  const operation = review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
+  const operation =
+    review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
   return operation === undefined ? 0 : operation.callByMs + operation.declaration.settleMs - nowMs;
 }

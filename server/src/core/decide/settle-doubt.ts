@@ -6,8 +6,8 @@ import { accept, acceptExisting, type Decision } from "../decision.js";
 import type { EventBody } from "../event.js";
 import type { Operation, Run } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
-import { type IntentParts, proceedAgain } from "./intend-operation.js";
 import { openReview } from "./open-review.js";
+import { type IntentParts, proceedAgain } from "./proceed.js";
 
 /**
  * What to do about an operation whose outcome is unknown, by its sink's policy: idempotent inside its key window → call
@@ -20,7 +20,12 @@ export function answerDoubt(run: Run, operation: Operation, parts: IntentParts):
   }
   const doubted: EventBody[] =
     operation.status === OperationStatus.INTENDED
-      ? [{ case: "operationDoubted", value: { operation: operation.number, cause: DoubtCause.CALL_OVERDUE } }]
+      ? [
+          {
+            case: "operationDoubted",
+            value: { operation: operation.number, cause: DoubtCause.CALL_OVERDUE },
+          },
+        ]
       : [];
   const { declaration } = operation;
   if (isInsideKeyWindow(operation, parts.ctx.nowMs)) {
@@ -29,8 +34,15 @@ export function answerDoubt(run: Run, operation: Operation, parts: IntentParts):
   const settledAtMs = operation.callByMs + declaration.settleMs;
   const operationKey = declaration.key;
   if (declaration.sinkKind === SinkKind.RECONCILABLE) {
-    const notBeforeMs = Math.max(0, settledAtMs - parts.ctx.nowMs, operation.lookUpAtMs - parts.ctx.nowMs);
-    const reply = { existing: doubted.length === 0, intent: { case: "lookUp", operationKey, notBeforeMs } } as const;
+    const notBeforeMs = Math.max(
+      0,
+      settledAtMs - parts.ctx.nowMs,
+      operation.lookUpAtMs - parts.ctx.nowMs,
+    );
+    const reply = {
+      existing: doubted.length === 0,
+      intent: { case: "lookUp", operationKey, notBeforeMs },
+    } as const;
     return doubted.length === 0 ? acceptExisting(reply) : accept(doubted, reply);
   }
   if (parts.ctx.nowMs < settledAtMs) {
@@ -47,13 +59,21 @@ function isInsideKeyWindow(operation: Operation, nowMs: number): boolean {
 }
 
 /** Opens a review after `before`, and gives the lease back while the task waits for it. */
-export function askPerson(run: Run, operation: Operation, parts: IntentParts, before: readonly EventBody[]): Decision {
+export function askPerson(
+  run: Run,
+  operation: Operation,
+  parts: IntentParts,
+  before: readonly EventBody[],
+): Decision {
   const opened = openReview(run, {
     subject: ReviewSubject.OPERATION,
     operation,
     task: parts.found?.task.number ?? operation.task,
   });
-  return waitForReview(run, operation, parts, { review: run.reviews.length, before: [...before, opened] });
+  return waitForReview(run, operation, parts, {
+    review: run.reviews.length,
+    before: [...before, opened],
+  });
 }
 
 function waitForReview(
@@ -67,21 +87,30 @@ function waitForReview(
   if (found !== undefined && command.lease !== undefined) {
     const { task } = found;
     const isCancelled = run.cancelRequestedAtMs !== 0;
-    events.push(...doubtOpenCalls(run, task.number, task.leaseVersion).filter((event) => !isAbout(event, operation)), {
-      case: "leaseEnded",
-      value: {
-        task: task.number,
-        leaseVersion: task.leaseVersion,
-        reason: LeaseEndReason.REVIEW,
-        next: isCancelled ? TaskStatus.CANCELLED : TaskStatus.NEEDS_REVIEW,
-        readyAtMs: 0,
-        unacknowledgedOffers: 0,
-        review: wait.review,
-        usesAttempt: false,
+    events.push(
+      ...doubtOpenCalls(run, task.number, task.leaseVersion).filter(
+        (event) => !isAbout(event, operation),
+      ),
+      {
+        case: "leaseEnded",
+        value: {
+          task: task.number,
+          leaseVersion: task.leaseVersion,
+          reason: LeaseEndReason.REVIEW,
+          next: isCancelled ? TaskStatus.CANCELLED : TaskStatus.NEEDS_REVIEW,
+          readyAtMs: 0,
+          unacknowledgedOffers: 0,
+          review: wait.review,
+          usesAttempt: false,
+        },
       },
-    });
+    );
   }
-  const intent = { case: "review", operationKey: operation.declaration.key, review: wait.review } as const;
+  const intent = {
+    case: "review",
+    operationKey: operation.declaration.key,
+    review: wait.review,
+  } as const;
   return accept(events, { existing: events.length === 0, intent });
 }
 

@@ -1,7 +1,7 @@
-import { equalBytes } from "../identity/content-digest.js";
 import type { StartRun } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import { equalBytes } from "../identity/content-digest.js";
 import { fingerprintConflict } from "../rejection.js";
 import type { Run } from "../state.js";
 
@@ -9,7 +9,11 @@ import type { Run } from "../state.js";
  * Begins a run. An existing one with the same fingerprint is answered `existing`, another fingerprint is refused.
  * Refusals, in order: fingerprint conflict.
  */
-export function decideStartRun(run: Run | undefined, command: StartRun, ctx: DecideContext): Decision {
+export function decideStartRun(
+  run: Run | undefined,
+  command: StartRun,
+  ctx: DecideContext,
+): Decision {
   if (run !== undefined) {
     return equalBytes(run.fingerprint, command.fingerprint)
       ? acceptExisting()

@@ -1,5 +1,5 @@
-import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { decodePlan, type PlanShape, type PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
+import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { checkId, type IdKind } from "../identity/well-formed-id.js";
 import { limits } from "../limits.js";
 import { invalidField, type Rejection } from "../rejection.js";
@@ -64,7 +64,11 @@ function decode(bytes: Uint8Array): PlanShape {
   try {
     return decodePlan(bytes);
   } catch (error) {
-    throw new PlanProblem("plan", "an encoded pawl.v1.Plan", error instanceof Error ? error.message : "unreadable");
+    throw new PlanProblem(
+      "plan",
+      "an encoded pawl.v1.Plan",
+      error instanceof Error ? error.message : "unreadable",
+    );
   }
 }
 
@@ -92,11 +96,19 @@ function requireId(kind: IdKind, value: string, field: string): void {
   }
 }
 
-function resolveNeeds(task: PlanTaskShape, number: number, byName: ReadonlyMap<string, number>): number[] {
+function resolveNeeds(
+  task: PlanTaskShape,
+  number: number,
+  byName: ReadonlyMap<string, number>,
+): number[] {
   const needs = task.needs.map((name, index) => {
     const need = byName.get(name);
     if (need === undefined) {
-      throw new PlanProblem(`plan.tasks[${number}].needs[${index}]`, "the name of a task of the plan", `"${name}"`);
+      throw new PlanProblem(
+        `plan.tasks[${number}].needs[${index}]`,
+        "the name of a task of the plan",
+        `"${name}"`,
+      );
     }
     return need;
   });
@@ -143,8 +155,10 @@ function compileTask(task: PlanTaskShape, place: TaskPlace): TaskSpec {
     startToCloseMs: lengthOf("start_to_close", timeouts?.startToClose),
     scheduleToCloseMs: lengthOf("schedule_to_close", timeouts?.scheduleToClose),
     leaseMs:
-      readLength(`${field}.timeouts.lease`, timeouts?.lease, { min: limits.leaseMsMin, max: limits.leaseMsMax }) ??
-      limits.leaseMsDefault,
+      readLength(`${field}.timeouts.lease`, timeouts?.lease, {
+        min: limits.leaseMsMin,
+        max: limits.leaseMsMax,
+      }) ?? limits.leaseMsDefault,
     cancelGraceMs:
       readLength(`${field}.cancel_grace`, task.cancelGrace, { min: 0, max: limits.leaseMsMax }) ??
       limits.cancelGraceMsDefault,
@@ -167,18 +181,29 @@ function compileRetry(task: PlanTaskShape, field: string): RetrySpec {
   }
   const path = `${field}.retry`;
   if (retry.attemptsMax > limits.attemptsMaxMax) {
-    throw new PlanProblem(`${path}.attempts_max`, `at most ${limits.attemptsMaxMax}`, `${retry.attemptsMax}`);
+    throw new PlanProblem(
+      `${path}.attempts_max`,
+      `at most ${limits.attemptsMaxMax}`,
+      `${retry.attemptsMax}`,
+    );
   }
-  const coefficient = retry.backoffCoefficient === 0 ? defaultRetry.coefficient : retry.backoffCoefficient;
+  const coefficient =
+    retry.backoffCoefficient === 0 ? defaultRetry.coefficient : retry.backoffCoefficient;
   requireBetween(`${path}.backoff_coefficient`, coefficient, 1, 100);
   const jitter = retry.jitter ?? defaultRetry.jitter;
   requireBetween(`${path}.jitter`, jitter, 0, 1);
   if (retry.nonRetryable.length > 100) {
-    throw new PlanProblem(`${path}.non_retryable`, "at most 100 words", `${retry.nonRetryable.length}`);
+    throw new PlanProblem(
+      `${path}.non_retryable`,
+      "at most 100 words",
+      `${retry.nonRetryable.length}`,
+    );
   }
   const initialMs =
-    readLength(`${path}.initial_interval`, retry.initialInterval, { min: 0, max: limits.backoffInitialMsMax }) ??
-    defaultRetry.initialMs;
+    readLength(`${path}.initial_interval`, retry.initialInterval, {
+      min: 0,
+      max: limits.backoffInitialMsMax,
+    }) ?? defaultRetry.initialMs;
   return {
     attemptsMax: retry.attemptsMax === 0 ? defaultRetry.attemptsMax : retry.attemptsMax,
     initialMs,

@@ -131,6 +131,7 @@ function operationOfRow(row: OperationRowShape): MutableOperation {
     firstIntendedAtMs: row.firstIntendedAtMs,
     intendedAtMs: row.intendedAtMs,
     callOpen: row.callOpen,
+    earlierDoubt: row.earlierDoubt,
     calls: row.calls,
     result: row.result,
     failure: row.failure,

@@ -143,6 +143,7 @@ export function rowOfOperation(operation: Operation): OperationRowShape {
     firstIntendedAtMs: operation.firstIntendedAtMs,
     intendedAtMs: operation.intendedAtMs,
     callOpen: operation.callOpen,
+    earlierDoubt: operation.earlierDoubt,
     calls: operation.calls,
     result: operation.result,
     failure: operation.failure,

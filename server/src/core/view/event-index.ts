@@ -1,0 +1,57 @@
+import type { EventBody } from "../event.js";
+
+/** Most event numbers that are kept for one thing: the first and last ones tell the story. */
+const numbersMax = 50;
+
+/** Which events of a run show what became of its tasks and operations. */
+export class EventIndex {
+  readonly #byTask = new Map<number, number[]>();
+  readonly #byOperation = new Map<number, number[]>();
+
+  /** Notes one event; `number` is its place in the run. */
+  add(body: EventBody, number: number): void {
+    switch (body.case) {
+      case "operationIntended":
+      case "operationObserved":
+      case "operationDoubted":
+      case "operationReconciled":
+        note(this.#byOperation, body.value.operation, number);
+        break;
+      case "reviewOpened":
+      case "reviewResolved":
+        break;
+      case "taskLeased":
+      case "leaseEnded":
+      case "taskCompleted":
+      case "attemptFailed":
+      case "taskReady":
+      case "taskTimedOut":
+      case "taskCancelled":
+      case "stepRecorded":
+        note(this.#byTask, body.value.task, number);
+        break;
+      default:
+    }
+  }
+
+  /** Numbers of the events of a task, in order. */
+  ofTask(task: number): readonly number[] {
+    return this.#byTask.get(task) ?? [];
+  }
+
+  /** Numbers of the events of an operation, in order. */
+  ofOperation(operation: number): readonly number[] {
+    return this.#byOperation.get(operation) ?? [];
+  }
+}
+
+function note(index: Map<number, number[]>, key: number, number: number): void {
+  const numbers = index.get(key);
+  if (numbers === undefined) {
+    index.set(key, [number]);
+  } else if (numbers.length < numbersMax) {
+    numbers.push(number);
+  } else {
+    numbers[numbersMax - 1] = number;
+  }
+}

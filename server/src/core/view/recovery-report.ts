@@ -1,0 +1,160 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import type { Operation, Run, Task } from "../state.js";
+import { isSettled, isTaskClosed, operationStatusName, taskStatusName } from "../transitions.js";
+import type { EventIndex } from "./event-index.js";
+import { formatCount, formatLength } from "./format-length.js";
+import { describeFailure, explainWait } from "./why.js";
+
+/** One line of the report: what recovery did about a task, or about an operation of it. */
+export interface RecoveryReportLine {
+  readonly class: RecoveryClass;
+  readonly task: string;
+  /** Empty for a line about the task itself. */
+  readonly operationKey: string;
+  readonly sentence: string;
+  readonly eventNumbers: readonly number[];
+}
+
+/** What a line says. */
+type Verdict = readonly [RecoveryClass, string];
+
+/**
+ * The recovery report of a run: tasks in plan order, each followed by its operations, so that each is on exactly one line.
+ * The classes follow from the state alone: attempts and leases beyond the first, calls beyond the first, how an operation was settled.
+ */
+export function buildRecoveryReport(
+  run: Run,
+  nowMs: number,
+  events: EventIndex,
+): RecoveryReportLine[] {
+  const byTask = new Map<number, Operation[]>();
+  for (const operation of run.operations) {
+    const { task } = operation.declaration;
+    byTask.set(task, [...(byTask.get(task) ?? []), operation]);
+  }
+  const lines: RecoveryReportLine[] = [];
+  for (const task of run.tasks) {
+    const name = run.plan.tasks[task.number]?.name ?? "";
+    const [kind, sentence] = judgeTask(run, task, nowMs);
+    lines.push({
+      class: kind,
+      task: name,
+      operationKey: "",
+      sentence,
+      eventNumbers: events.ofTask(task.number),
+    });
+    for (const operation of byTask.get(task.number) ?? []) {
+      const [operationClass, words] = judgeOperation(run, operation, nowMs);
+      lines.push({
+        class: operationClass,
+        task: name,
+        operationKey: operation.declaration.key,
+        sentence: words,
+        eventNumbers: events.ofOperation(operation.number),
+      });
+    }
+  }
+  return lines;
+}
+
+function judgeTask(run: Run, task: Task, nowMs: number): Verdict {
+  if (!isTaskClosed(task.status)) {
+    return judgeOpenTask(run, task, nowMs);
+  }
+  if (task.status === TaskStatus.SKIPPED) {
+    return [RecoveryClass.SKIPPED, "It never ran, because a task it needs did not complete."];
+  }
+  if (task.leaseVersion === 0) {
+    return [RecoveryClass.SKIPPED, "It never ran, because its run was ended first."];
+  }
+  const status = taskStatusName(task.status);
+  if (task.leaseVersion === 1) {
+    return [RecoveryClass.UNDISTURBED, `It ran once and is ${status}.`];
+  }
+  const tries =
+    task.usedAttempts > 1
+      ? `It took ${formatCount(task.usedAttempts, "attempt")}`
+      : `It was handed out ${task.leaseVersion} times, and one attempt counts`;
+  return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${reusedSteps(run, task)}`];
+}
+
+function judgeOpenTask(run: Run, task: Task, nowMs: number): Verdict {
+  if (run.fault !== "") {
+    return [
+      RecoveryClass.NEEDS_REVIEW,
+      "Its run is set aside for a person, because the kernel's own code failed for it.",
+    ];
+  }
+  const wait = explainWait(run, task.number, nowMs);
+  if (task.status === TaskStatus.NEEDS_REVIEW) {
+    return [RecoveryClass.NEEDS_REVIEW, wait];
+  }
+  return [
+    RecoveryClass.WAITING,
+    wait === "" ? `Attempt ${task.attempt} runs at worker "${task.worker}".` : wait,
+  ];
+}
+
+function reusedSteps(run: Run, task: Task): string {
+  const count = run.steps.filter((step) => step.task === task.number).length;
+  return count === 0
+    ? ""
+    : ` ${formatCount(count, "recorded step")} ${count === 1 ? "was" : "were"} kept through all attempts.`;
+}
+
+function judgeOperation(run: Run, operation: Operation, nowMs: number): Verdict {
+  if (operation.status === OperationStatus.NEEDS_REVIEW) {
+    return [
+      RecoveryClass.NEEDS_REVIEW,
+      `Nobody knows whether its effect happened: it was called ${times(operation.calls)}. A person must say.`,
+    ];
+  }
+  if (!isSettled(operation.status)) {
+    return [RecoveryClass.WAITING, explainUnsettled(operation, nowMs)];
+  }
+  const status = operationStatusName(operation.status);
+  if (operation.reconciled) {
+    return [RecoveryClass.RECONCILED, `${explainReconciled(operation)}; it is ${status}.`];
+  }
+  if (operation.calls > 1) {
+    return [
+      RecoveryClass.RETRIED,
+      `It was called ${times(operation.calls)} under the same key; it is ${status}.`,
+    ];
+  }
+  const task = run.tasks[operation.task];
+  if (task !== undefined && task.leaseVersion > operation.leaseVersion) {
+    return [
+      RecoveryClass.REUSED,
+      `It was called once and is ${status}; the recorded outcome stood for every later attempt of the task.`,
+    ];
+  }
+  return [RecoveryClass.UNDISTURBED, `It was called once and is ${status}.`];
+}
+
+function times(calls: number): string {
+  return calls === 1 ? "once" : `${calls} times`;
+}
+
+function explainUnsettled(operation: Operation, nowMs: number): string {
+  if (operation.status === OperationStatus.INTENDED) {
+    return operation.callOpen
+      ? `Its call may be under way${untilWords(operation.callByMs - nowMs)}.`
+      : "Its last call provably never left; the next attempt calls again.";
+  }
+  const last = operation.failure === undefined ? "" : ` (${describeFailure(operation.failure)})`;
+  return `The outcome of its last call is unknown${last}; the next attempt settles it.`;
+}
+
+function untilWords(leftMs: number): string {
+  return leftMs > 0 ? ` for ${formatLength(leftMs)} more` : "";
+}
+
+function explainReconciled(operation: Operation): string {
+  if (operation.status === OperationStatus.ABANDONED) {
+    return "A person gave it up";
+  }
+  return `The outcome of its call was unknown, and was settled by a look-up, a late observation or a person after ${formatCount(operation.calls, "call")}`;
+}

@@ -1,0 +1,180 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Run, Task } from "../state.js";
+import { formatCount, formatLength } from "./format-length.js";
+
+/** What a sentence needs of a failure. */
+interface FailureWords {
+  readonly kind: string;
+  readonly message: string;
+}
+
+/** Longest text of others that is quoted in a sentence, in UTF-16 code units. */
+const quotedMax = 300;
+
+/**
+ * One sentence: why a run is not finished, or how it ended. It says what is, why, and what comes next, and everything in it
+ * follows from the state.
+ */
+export function explainRun(run: Run, nowMs: number): string {
+  switch (run.status) {
+    case RunStatus.COMPLETED:
+      return `It completed after ${formatLength(run.closedAtMs - run.startedAtMs)}: ${completedTasks(run)}.`;
+    case RunStatus.FAILED:
+      return explainFailure(run);
+    case RunStatus.CANCELLED:
+      return `It was cancelled${reasonOf(run.cancelReason)}, and what was running has ended.`;
+    case RunStatus.TERMINATED:
+      return `It was terminated at once${reasonOf(run.failure?.message ?? "")}.`;
+    default:
+      return explainOpenRun(run, nowMs);
+  }
+}
+
+/** What a task waits for, as a sentence. Empty when it waits for nothing: it has ended, or a worker is at it. */
+export function explainWait(run: Run, number: number, nowMs: number): string {
+  const task = run.tasks[number];
+  if (task === undefined || run.status !== RunStatus.RUNNING) {
+    return "";
+  }
+  switch (task.status) {
+    case TaskStatus.BLOCKED:
+    case TaskStatus.READY:
+    case TaskStatus.BACKOFF:
+    case TaskStatus.NEEDS_REVIEW:
+      return `${explainTask(run, task, nowMs)}.`;
+    default:
+      return "";
+  }
+}
+
+/** A failure in a few words, cut visibly. */
+export function describeFailure(failure: FailureWords): string {
+  const text = failure.message === "" ? failure.kind : `${failure.kind}: ${failure.message}`;
+  const trimmed = text.replace(/[.\s]+$/, "");
+  return trimmed.length <= quotedMax ? trimmed : `${cut(trimmed)}…`;
+}
+
+/** Never cuts a surrogate pair in half. */
+function cut(text: string): string {
+  return text.slice(0, quotedMax).replace(/[\ud800-\udbff]$/, "");
+}
+
+function completedTasks(run: Run): string {
+  const { length } = run.tasks;
+  return length === 1 ? "its task did its work" : `all ${length} tasks did their work`;
+}
+
+function explainFailure(run: Run): string {
+  const failed = run.tasks.filter((task) => task.status === TaskStatus.FAILED);
+  const skipped = run.tasks.filter((task) => task.status === TaskStatus.SKIPPED).length;
+  const [first] = failed;
+  if (first === undefined) {
+    return `It failed${run.failure === undefined ? "" : ` with ${describeFailure(run.failure)}`}.`;
+  }
+  const how =
+    first.failure === undefined ? "" : `, the last one with ${describeFailure(first.failure)}`;
+  const others =
+    failed.length > 1 ? ` ${formatCount(failed.length - 1, "other task")} failed as well.` : "";
+  const never = skipped > 0 ? ` ${formatCount(skipped, "task")} that needed it never ran.` : "";
+  return `Task "${nameOf(run, first)}" failed for good after ${formatCount(first.usedAttempts, "attempt")}${how}.${others}${never}`;
+}
+
+function reasonOf(reason: string): string {
+  return reason === "" ? "" : ` ("${cut(reason)}")`;
+}
+
+/** Which open task the sentence of a run is about: what needs a person first, then what has gone wrong, then what runs. */
+const telling: readonly TaskStatus[] = [
+  TaskStatus.NEEDS_REVIEW,
+  TaskStatus.BACKOFF,
+  TaskStatus.LEASED,
+  TaskStatus.READY,
+  TaskStatus.BLOCKED,
+];
+
+function explainOpenRun(run: Run, nowMs: number): string {
+  if (run.fault !== "") {
+    return `It is set aside for a person, because the kernel's own code failed for it (${cut(run.fault)}): resolve its review, or terminate it.`;
+  }
+  const status = telling.find((each) => run.tasks.some((task) => task.status === each));
+  const task = run.tasks.find((each) => each.status === status);
+  if (task === undefined) {
+    return "It is about to end.";
+  }
+  const sentence = explainTask(run, task, nowMs);
+  const more =
+    run.openTasks > 1
+      ? `; ${formatCount(run.openTasks - 1, "more task")} ${run.openTasks === 2 ? "is" : "are"} open`
+      : "";
+  const cancelled =
+    run.cancelRequestedAtMs === 0
+      ? ""
+      : `Cancellation was requested${reasonOf(run.cancelReason)}. `;
+  return `${cancelled}${sentence}${more}.`;
+}
+
+/** A sentence about an open task, without its full stop. */
+function explainTask(run: Run, task: Task, nowMs: number): string {
+  const spec = run.plan.tasks[task.number];
+  const name = `Task "${nameOf(run, task)}"`;
+  const attemptsMax = spec?.retry.attemptsMax ?? 0;
+  const next = `attempt ${task.usedAttempts + 1} of ${attemptsMax}`;
+  switch (task.status) {
+    case TaskStatus.NEEDS_REVIEW:
+      return `${name} waits for a person: ${explainReview(run, task)}`;
+    case TaskStatus.BACKOFF:
+      return `${name} waits ${formatLength(task.dueAtMs - nowMs)} for ${next}: ${explainBackoff(task)}`;
+    case TaskStatus.LEASED:
+      return run.cancelRequestedAtMs === 0
+        ? `${name} runs at worker "${task.worker}" (attempt ${task.attempt} of ${attemptsMax}) since ${formatLength(nowMs - task.leasedAtMs)}`
+        : `${name} was told to stop, and worker "${task.worker}" may still clean up`;
+    case TaskStatus.READY:
+      return `${name} waits for a free worker that serves kind "${spec?.kind}"${queueWords(spec)} for ${next}${afterFailure(task)}`;
+    default:
+      return `${name} waits until ${explainNeeds(run, task)}`;
+  }
+}
+
+function queueWords(spec: { readonly kind: string; readonly queue: string } | undefined): string {
+  return spec === undefined || spec.queue === spec.kind ? "" : ` in queue "${spec.queue}"`;
+}
+
+function afterFailure(task: Task): string {
+  return task.failure === undefined
+    ? ""
+    : `, after the last one failed with ${describeFailure(task.failure)}`;
+}
+
+function explainBackoff(task: Task): string {
+  return task.failure === undefined
+    ? "its worker gave it back"
+    : `the last one failed with ${describeFailure(task.failure)}`;
+}
+
+function explainReview(run: Run, task: Task): string {
+  const review = run.reviews.find(
+    (each) => each.resolvedAtMs === 0 && each.waitingTasks.includes(task.number),
+  );
+  const operation = review === undefined ? undefined : run.operations[review.operation];
+  return operation?.status === OperationStatus.NEEDS_REVIEW
+    ? `nobody knows whether operation "${operation.declaration.name}" took effect; look at the sink and resolve its review`
+    : "resolve its review";
+}
+
+/** Most names that are told. */
+const namesMax = 3;
+
+function explainNeeds(run: Run, task: Task): string {
+  const open = (run.plan.tasks[task.number]?.needs ?? []).filter(
+    (need) => run.tasks[need]?.status !== TaskStatus.COMPLETED,
+  );
+  const names = open.slice(0, namesMax).map((need) => `"${run.plan.tasks[need]?.name}"`);
+  const rest = open.length > namesMax ? ` and ${open.length - namesMax} more` : "";
+  return `${names.join(", ")}${rest} ${open.length === 1 ? "completes" : "complete"}`;
+}
+
+/** Name of a task. */
+function nameOf(run: Run, task: Task): string {
+  return run.plan.tasks[task.number]?.name ?? `${task.number}`;
+}

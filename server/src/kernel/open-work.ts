@@ -1,0 +1,193 @@
+import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { ApplyHooks } from "../core/apply/hooks.js";
+import type { Command } from "../core/command.js";
+import { nextDeadlineMs } from "../core/deadline.js";
+import { limits } from "../core/limits.js";
+import type { MutableRun } from "../core/state.js";
+import { DeadlineQueue, type Due } from "./deadline-queue.js";
+import { Dispatcher } from "./dispatcher.js";
+import type { SessionListener } from "./kernel-api.js";
+import { type Lease, LeaseTable } from "./lease-table.js";
+import type { Outcome } from "./outcome.js";
+import type { Timers } from "./ports.js";
+import type { Found } from "./residency.js";
+import type { Resident } from "./resident.js";
+import type { Session } from "./session.js";
+
+/** What open work needs of the loop. */
+export interface OpenWorkParts {
+  readonly timers: Timers;
+  readonly now: () => number;
+  readonly find: (runNumber: number) => Found;
+  /** Decides a command of the kernel's own on a run in memory. */
+  readonly decideOn: (resident: Resident, command: Command) => Outcome;
+  /** Decides a command of the kernel's own on any run; nobody waits for the answer. */
+  readonly command: (runNumber: number, command: Command) => void;
+  /** Has a session's connection released with the turn that gathers. */
+  readonly register: (listener: SessionListener) => void;
+  readonly schedule: () => void;
+  /** A run has ended. */
+  readonly closed: (runNumber: number) => void;
+}
+
+interface TaskDeadline extends Due {
+  readonly run: number;
+  readonly task: number;
+}
+
+/**
+ * What is open in all runs and lives outside their states: ready tasks, leases, deadlines. It follows the events by the hooks of
+ * `apply`, and acts by commands that the state may refuse.
+ */
+export class OpenWork {
+  readonly dispatcher: Dispatcher;
+  readonly leases: LeaseTable;
+  /** Told of every applied event. */
+  readonly hooks: ApplyHooks;
+  /** The aggregate that events are being applied to. */
+  current = 0;
+  readonly #parts: OpenWorkParts;
+  readonly #deadlines: DeadlineQueue<TaskDeadline>;
+
+  constructor(parts: OpenWorkParts) {
+    this.#parts = parts;
+    const { timers, now } = parts;
+    this.dispatcher = new Dispatcher(
+      parts.find,
+      (resident, task, session) => this.#lease(resident, task, session),
+      parts.schedule,
+    );
+    this.leases = new LeaseTable(timers, now, (lease, reason) => this.endLease(lease, reason));
+    this.#deadlines = new DeadlineQueue(timers, now, ({ run, task }) => {
+      parts.command(run, { kind: "FireDeadline", task });
+    });
+    this.hooks = this.#makeHooks();
+  }
+
+  /** Ends a lease by its table entry. */
+  endLease(lease: Lease, reason: LeaseEndReason): void {
+    const { task, leaseVersion, progress } = lease;
+    this.#parts.command(lease.run, {
+      kind: "EndLease",
+      task,
+      leaseVersion,
+      reason,
+      delayMs: 0,
+      progress,
+    });
+  }
+
+  /** Arms what a stored row says is due, for a task of a run that need not be in memory. */
+  armDeadline(run: number, task: number, dueMs: number): void {
+    this.#deadlines.add({ run, task, dueMs });
+  }
+
+  /** Registers all that is open in a run whose events were applied without hooks: read from rows and tail, or made anew. */
+  adopt(resident: Resident): void {
+    const { run, number } = resident;
+    this.current = number;
+    for (const task of run.tasks) {
+      this.#rearm(run, task.number);
+      if (task.status === TaskStatus.READY) {
+        this.dispatcher.push(number, run, task.number);
+      } else if (
+        task.status === TaskStatus.LEASED &&
+        this.leases.find(number, task.number) === undefined
+      ) {
+        this.leases.restore({
+          run: number,
+          task: task.number,
+          leaseVersion: task.leaseVersion,
+          leaseMs: run.plan.tasks[task.number]?.leaseMs ?? limits.leaseMsDefault,
+          sessionId: task.sessionId,
+        });
+      }
+    }
+    this.#parts.schedule();
+  }
+
+  /** Calls all timers off. */
+  close(): void {
+    this.#deadlines.close();
+    this.leases.close();
+  }
+
+  #lease(resident: Resident, task: number, session: Session): boolean {
+    const command: Command = {
+      kind: "LeaseTask",
+      task,
+      sessionId: session.id,
+      worker: session.worker,
+    };
+    const outcome = this.#parts.decideOn(resident, command);
+    const { listener } = session;
+    const spec = resident.run.plan.tasks[task];
+    const state = resident.run.tasks[task];
+    if (!outcome.accepted || listener === undefined || spec === undefined || state === undefined) {
+      return false;
+    }
+    const lease = this.leases.grant({
+      run: resident.number,
+      task,
+      leaseVersion: state.leaseVersion,
+      leaseMs: spec.leaseMs,
+      sessionId: session.id,
+      session,
+      handle: session.nextHandle(),
+    });
+    session.leases.set(lease.handle, lease);
+    this.#parts.register(listener);
+    listener.offer(lease.handle, resident.run, task);
+    return true;
+  }
+
+  #makeHooks(): ApplyHooks {
+    return {
+      taskReady: (run, task) => {
+        this.dispatcher.push(this.current, run, task);
+        this.#parts.schedule();
+      },
+      taskMoved: (run, task) => this.#rearm(run, task),
+      leaseOver: (_run, task, cause) => this.#leaseOver(task, cause),
+      cancelAsked: (run, task) => this.#cancelAsked(run, task),
+      runClosed: () => this.#parts.closed(this.current),
+    };
+  }
+
+  #rearm(run: MutableRun, number: number): void {
+    const task = run.tasks[number];
+    const spec = run.plan.tasks[number];
+    const dueMs =
+      task === undefined || spec === undefined ? undefined : nextDeadlineMs(run, task, spec);
+    if (dueMs !== undefined) {
+      this.#deadlines.add({ run: this.current, task: number, dueMs });
+    }
+  }
+
+  #leaseOver(task: number, cause: string): void {
+    const lease = this.leases.remove(this.current, task);
+    const session = lease?.session;
+    if (lease === undefined || session === undefined) {
+      return;
+    }
+    session.drop(lease.handle);
+    if (cause !== "" && session.listener !== undefined) {
+      this.#parts.register(session.listener);
+      session.listener.lost(lease.handle, cause);
+    }
+  }
+
+  #cancelAsked(run: MutableRun, task: number): void {
+    const lease = this.leases.find(this.current, task);
+    const listener = lease?.session?.listener;
+    if (lease !== undefined && listener !== undefined) {
+      this.#parts.register(listener);
+      listener.cancel(
+        lease.handle,
+        run.cancelReason,
+        run.plan.tasks[task]?.cancelGraceMs ?? limits.cancelGraceMsDefault,
+      );
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import type { EventBody } from "../core/event.js";
+import type { Committer } from "./committer.js";
+import type { Receiver } from "./outcome.js";
+import type { Timers } from "./ports.js";
+import type { Position, PositionCodec } from "./position.js";
+import type { Resident } from "./resident.js";
+import { Turn } from "./turn.js";
+
+/** What turns need of those around them. */
+export interface TurnsParts {
+  readonly timers: Timers;
+  readonly committer: Committer;
+  readonly positions: PositionCodec;
+  /** Called before a turn is closed: what the dispatcher gives out joins the same segment. */
+  readonly beforeCommit: () => void;
+  /** Runs have new slices. Called when the segment was handed over, before it is durable. */
+  readonly unsaved: (residents: readonly Resident[], bytes: number) => void;
+  /** A turn is durable, and everyone was released. */
+  readonly durable: (turn: Turn) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Gathers what is decided into turns and commits them: one batch in flight, the next gathers meanwhile, never a timer between. Nothing
+ * leaves before it is durable.
+ */
+export class Turns {
+  readonly #parts: TurnsParts;
+  #turn = new Turn();
+  #inFlight: Turn | undefined;
+  #isScheduled = false;
+  #isStopped = false;
+  #durableHead: Position;
+  #idle: (() => void)[] = [];
+
+  constructor(parts: TurnsParts) {
+    this.#parts = parts;
+    this.#durableHead = parts.committer.pendingHead;
+  }
+
+  /** Where the durable log ends. */
+  get durableHead(): Position {
+    return this.#durableHead;
+  }
+
+  /** Position of everything handed over so far. */
+  position(): Uint8Array {
+    return this.#parts.positions.encode(this.#parts.committer.pendingHead);
+  }
+
+  /** Has a receiver released with the turn that gathers. */
+  register(receiver: Receiver): void {
+    this.#turn.receivers.add(receiver);
+    this.schedule();
+  }
+
+  /** Adds an event that was applied to a resident's state. */
+  push(resident: Resident, body: EventBody, nowMs: number): void {
+    const turn = this.#turn;
+    if (turn.eventCount === 0) {
+      turn.baseMs = nowMs;
+    }
+    if (resident.pending.length === 0) {
+      turn.touched.push(resident);
+    }
+    resident.pending.push({ deltaMs: Math.max(0, nowMs - turn.baseMs), body });
+    turn.eventCount++;
+  }
+
+  /** Asks for a commit: at once when idle, otherwise when the one in flight is durable. */
+  schedule(): void {
+    if (!this.#isScheduled && this.#inFlight === undefined) {
+      this.#isScheduled = true;
+      this.#parts.timers.soon(() => {
+        this.#isScheduled = false;
+        this.#commit();
+      });
+    }
+  }
+
+  /** Resolves when nothing is gathered or in flight. */
+  async drained(): Promise<void> {
+    while (
+      !this.#isStopped &&
+      (this.#inFlight !== undefined || !this.#turn.isEmpty || this.#isScheduled)
+    ) {
+      await new Promise<void>((resolve) => {
+        this.#idle.push(resolve);
+        this.schedule();
+      });
+    }
+  }
+
+  /** Commits nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#wakeIdle();
+  }
+
+  #commit(): void {
+    if (this.#isStopped || this.#inFlight !== undefined) {
+      return;
+    }
+    this.#parts.beforeCommit();
+    const turn = this.#turn;
+    this.#turn = new Turn();
+    if (turn.touched.length === 0) {
+      this.#releaseRead(turn);
+      return;
+    }
+    this.#inFlight = turn;
+    try {
+      const { bytes, durable } = this.#parts.committer.commit(turn);
+      this.#parts.unsaved(turn.touched, bytes);
+      for (const receiver of turn.receivers) {
+        receiver.prepare();
+      }
+      durable.then(() => this.#durable(turn)).catch((error: unknown) => this.#parts.failed(error));
+    } catch (error) {
+      this.#parts.failed(error);
+    }
+  }
+
+  #durable(turn: Turn): void {
+    this.#inFlight = undefined;
+    this.#durableHead = this.#parts.committer.pendingHead;
+    const position = this.position();
+    for (const receiver of turn.receivers) {
+      receiver.release(position);
+    }
+    this.#parts.durable(turn);
+    this.#goOn();
+  }
+
+  /** A turn without events is durable as soon as what came before it is. */
+  #releaseRead(turn: Turn): void {
+    if (turn.receivers.size > 0) {
+      const position = this.position();
+      for (const receiver of turn.receivers) {
+        receiver.prepare();
+        receiver.release(position);
+      }
+    }
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#turn.isEmpty) {
+      this.#wakeIdle();
+    } else {
+      this.#commit();
+    }
+  }
+
+  #wakeIdle(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) {
+      resolve();
+    }
+  }
+}
