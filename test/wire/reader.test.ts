@@ -29,6 +29,7 @@ describe("WireReader", () => {
     ["the end of a group", "a406", ["PAWL_WIRE_GROUP", 2], decodeScalars],
     ["an overlong form", "7202c081", ["PAWL_WIRE_UTF8", 2], decodeScalars],
     ["an encoded surrogate", "7203eda080", ["PAWL_WIRE_UTF8", 2], decodeScalars],
+    ["a continuation alone", "720180", ["PAWL_WIRE_UTF8", 2], decodeScalars],
     ["half a character", "7203c3a0c3", ["PAWL_WIRE_UTF8", 2], decodeScalars],
   ])("refuses %s", (_, hex, [code, offset], decode) => {
     expect(() => decode(Buffer.from(hex, "hex"))).toThrow(
