@@ -1,8 +1,27 @@
-// Goal: what the kernel really writes and reads on its hot path is protobuf. The codecs are generated from the
+// Goal: what the kernel stores, and what it sends and receives on its hot path, is protobuf. The codecs are generated from the
 // contract, so this also fails when generated code was not renewed with it.
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { EventSchema } from "@pawl/proto/log/v1/event_pb.js";
 import { decodeEvent, encodeEvent } from "@pawl/proto/log/v1/event_wire.js";
+import {
+  OperationRowSchema,
+  ReviewRowSchema,
+  RunRowSchema,
+  StepRowSchema,
+  TaskRowSchema,
+} from "@pawl/proto/log/v1/row_pb.js";
+import {
+  decodeOperationRow,
+  decodeReviewRow,
+  decodeRunRow,
+  decodeStepRow,
+  decodeTaskRow,
+  encodeOperationRow,
+  encodeReviewRow,
+  encodeRunRow,
+  encodeStepRow,
+  encodeTaskRow,
+} from "@pawl/proto/log/v1/row_wire.js";
 import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
 import { PlanSchema } from "@pawl/proto/v1/plan_pb.js";
@@ -43,6 +62,11 @@ const OPAQUE = ["pawl.v1.Payload", "pawl.v1.Plan"];
 
 describe.each([
   codec(EventSchema, decodeEvent, encodeEvent, OPAQUE),
+  codec(RunRowSchema, decodeRunRow, encodeRunRow, OPAQUE),
+  codec(TaskRowSchema, decodeTaskRow, encodeTaskRow, OPAQUE),
+  codec(OperationRowSchema, decodeOperationRow, encodeOperationRow, OPAQUE),
+  codec(StepRowSchema, decodeStepRow, encodeStepRow, OPAQUE),
+  codec(ReviewRowSchema, decodeReviewRow, encodeReviewRow, OPAQUE),
   codec(PayloadSchema, decodePayload, encodePayload, OPAQUE),
   codec(PlanSchema, decodePlan, encodePlan, OPAQUE),
   codec(SubmitRequestSchema, decodeSubmitRequest, encodeSubmitRequest, OPAQUE),
