@@ -428,7 +428,7 @@ export class Loop {
   #setAside(resident: Resident, command: string, error: unknown): void {
     const text = this.faults.record(resident.number, command, error);
     try {
-      resident.run = this.residency.rebuild(resident);
+      resident.run = this.residency.rebuild(resident, this.#turns.baseMs);
       this.work.adopt(resident);
       this.#applyAll(
         resident,

@@ -14,7 +14,8 @@ export interface RunReader {
   /** Reads a run whose parts lie in rows of their own. Undefined: there is none. */
   loadPaged(number: number): Promise<Resident | undefined>;
   /** The state made anew from rows, slices and pending events, for a resident whose state is not to be trusted. Throws when that fails too. */
-  rebuild(resident: Resident): Resident["run"];
+  /** @param turnBaseMs time that the times of the pending events are told from. */
+  rebuild(resident: Resident, turnBaseMs: number): Resident["run"];
 }
 
 /** Answer of `Residency.find`: the resident, nothing, or a promise after which to ask again. */
@@ -52,8 +53,8 @@ export class Residency {
   }
 
   /** The state of a resident made anew from what is stored and what is not yet. */
-  rebuild(resident: Resident): Resident["run"] {
-    return this.#reader.rebuild(resident);
+  rebuild(resident: Resident, turnBaseMs: number): Resident["run"] {
+    return this.#reader.rebuild(resident, turnBaseMs);
   }
 
   /** A run in memory, by number. */

@@ -43,6 +43,11 @@ export class Turns {
     return this.#durableHead;
   }
 
+  /** Time that the events which gather now are told from. */
+  get baseMs(): number {
+    return this.#turn.baseMs;
+  }
+
   /** Position of everything handed over so far. */
   position(): Uint8Array {
     return this.#parts.positions.encode(this.#parts.committer.pendingHead);

@@ -1,0 +1,99 @@
+import { eventsOf } from "../../log/event-frames.js";
+import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js";
+import { readMeta, type StoreMeta } from "../../log/meta.js";
+import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
+import type { Store } from "../../log/store.js";
+import { decodeBody, peekEvent } from "./event-peek.js";
+import { Tail } from "./tail.js";
+
+/** Name of the counter that holds the number of the next run. */
+export const nextRunCounter: string = "next run";
+
+/** Number of the pseudo run that holds the events of the store itself. */
+export const storeRunNumber: number = 0;
+
+/** What a start finds in the store before anything is served. */
+export interface Recovery {
+  readonly partition: number;
+  readonly meta: StoreMeta;
+  /** The end of the log. */
+  readonly head: ChainPoint;
+  /** Kernel time of the last event, in ms since the Unix epoch; 0 for an empty log. */
+  readonly lastRecordedMs: number;
+  /** Number for the next run. */
+  readonly nextRunNumber: number;
+  /** What lies beyond the horizon. */
+  readonly tail: Tail;
+  /** Ends of the segments beyond the horizon, in order. */
+  readonly borders: readonly ChainPoint[];
+  /** Bytes of the events beyond the horizon. */
+  readonly tailBytes: number;
+}
+
+/**
+ * Reads what a start must know: the horizon, and the log beyond it, every link of which is verified. Nothing is applied yet.
+ * @throws StoreDamaged naming the first bad sequence, also when the log ends before the horizon.
+ */
+export async function recover(store: Store, partition: number = 0): Promise<Recovery> {
+  const meta = readMeta(store, partition);
+  await verifyHorizon(store, partition, meta);
+  const scan = new TailScan();
+  for await (const segment of readLog(store, { partition, after: meta.horizon })) {
+    scan.add(segment);
+  }
+  return {
+    partition,
+    meta,
+    head: scan.borders.at(-1) ?? meta.horizon,
+    lastRecordedMs:
+      scan.borders.length > 0 ? scan.lastRecordedMs : await lastTimeOf(store, partition),
+    nextRunNumber: Math.max(meta.counters[nextRunCounter] ?? 1, scan.lastRunNumber + 1),
+    tail: scan.tail,
+    borders: scan.borders,
+    tailBytes: scan.bytes,
+  };
+}
+
+class TailScan {
+  readonly tail = new Tail();
+  readonly borders: ChainPoint[] = [];
+  bytes = 0;
+  lastRecordedMs = 0;
+  lastRunNumber = 0;
+
+  add(segment: Segment): void {
+    for (const slice of segment.slices()) {
+      this.tail.add(slice);
+      this.bytes += slice.bytes.byteLength;
+      this.lastRunNumber = Math.max(this.lastRunNumber, slice.runNumber);
+      this.#look(slice.runNumber, slice);
+    }
+    this.borders.push(chainPointOf(segment));
+  }
+
+  /** Keeps the names that are given in the tail, and the time of its last event. */
+  #look(runNumber: number, slice: EventSlice): void {
+    for (const { bytes } of eventsOf(slice)) {
+      const { deltaMs, naming } = peekEvent(bytes);
+      this.lastRecordedMs = Math.max(this.lastRecordedMs, slice.timeBaseMs + deltaMs);
+      const body = naming === undefined ? undefined : decodeBody(bytes);
+      if (body?.case === "runStarted") {
+        this.tail.addName(body.value.namespace, body.value.runId, runNumber);
+      } else if (body?.case === "operationIntended" && body.value.declaration !== undefined) {
+        this.tail.addOperation(body.value.declaration.key, runNumber);
+      }
+    }
+  }
+}
+
+/** Time of the last event of a log that ends at the horizon. */
+async function lastTimeOf(store: Store, partition: number): Promise<number> {
+  const last = await readLastSegment(store, partition);
+  let lastMs = 0;
+  for (const slice of last?.slices() ?? []) {
+    for (const { bytes } of eventsOf(slice)) {
+      lastMs = Math.max(lastMs, slice.timeBaseMs + peekEvent(bytes).deltaMs);
+    }
+  }
+  return lastMs;
+}
