@@ -153,17 +153,15 @@ function testRanges(place: Place): void {
 
   test("of a range that is too large are refused whole, and go in parts", async () => {
     const store = await place.open();
-    for (let start = 0; start <= RANGE_KEYS_MAX; start += 50_000) {
-      const puts = Array.from({ length: 50_000 }, (_, index) => row(start + index, ""));
-      await store.putRows({ ...none, puts }, fence);
-    }
+    const puts = Array.from({ length: RANGE_KEYS_MAX + 1 }, (_, index) => row(index, ""));
+    await store.putRows({ ...none, puts }, fence);
     const range = rangeOfKind(runKey.kind, 0);
     await expect(store.putRows({ ...none, ranges: [range] }, fence)).rejects.toMatchObject({
       code: "PAWL_STORE_WRITE_INVALID",
     });
     expect(await store.read({ ...range, limit: 1 })).toHaveLength(1);
     let parts = 0;
-    for await (const part of splitRange(store, range, 60_000)) {
+    for await (const part of splitRange(store, range, 10_000)) {
       await store.putRows({ ...none, ranges: [part] }, fence);
       parts += 1;
     }

@@ -20,7 +20,7 @@ import {
   type SegmentWrite,
   type Store,
 } from "./store.js";
-import { StoreWriteInvalid } from "./store-errors.js";
+import { codesOf, reasonOf, StoreDamaged, StoreWriteInvalid } from "./store-errors.js";
 import { StoreGuard } from "./store-guard.js";
 
 const MIB = 1024 * 1024;
@@ -28,7 +28,7 @@ const MIB = 1024 * 1024;
 const WRITE_BUFFER_BYTES = 64 * MIB;
 const FILE_BYTES = 32 * MIB;
 const CACHE_BYTES = 8 * MIB;
-const RANGE_PAGE_KEYS = 10_000;
+const RANGE_PAGE_KEYS = 5_000;
 
 /** Where the database lies and whose log it holds. */
 export interface LevelStoreOptions {
@@ -116,7 +116,10 @@ export class LevelStore implements Store {
       value: new Uint8Array(put.value),
     }));
     const keptDeletes = deletes.map((key) => new Uint8Array(key));
-    const collected = await this.#guard.answer("read a range", this.#collectKeys(ranges));
+    const collected = await this.#guard.answer(
+      "read a range",
+      this.#collectKeys(ranges).catch(nameDamage),
+    );
     this.#guard.admitWrite(fence);
     if (collected.length > RANGE_KEYS_MAX) {
       throw new StoreWriteInvalid(
@@ -132,13 +135,13 @@ export class LevelStore implements Store {
     try {
       return this.#db.getSync(key);
     } catch (cause) {
-      throw this.#guard.fail("read a row", cause);
+      throw this.#guard.fail("read a row", damageOf(cause) ?? cause);
     }
   }
 
   async read(range: PageRange): Promise<RowPut[]> {
     this.#guard.admit();
-    return this.#guard.answer("read a page of rows", this.#readPage(range));
+    return this.#guard.answer("read a page of rows", this.#readPage(range).catch(nameDamage));
   }
 
   async freeBytes(): Promise<number> {
@@ -188,4 +191,18 @@ export class LevelStore implements Store {
     }
     return collected;
   }
+}
+
+/** Damage that LevelDB noticed itself. It notices little: it compares no checksums of tables. */
+function damageOf(cause: unknown): StoreDamaged | undefined {
+  if (!codesOf(cause).includes("LEVEL_CORRUPTION")) return undefined;
+  return new StoreDamaged(
+    `Expected a sound table, but LevelDB found ${reasonOf(cause)}`,
+    {},
+    { cause },
+  );
+}
+
+function nameDamage(cause: unknown): never {
+  throw damageOf(cause) ?? cause;
 }

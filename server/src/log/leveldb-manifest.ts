@@ -3,6 +3,8 @@
  * (LevelDB 1.20, db/version_edit.cc).
  */
 
+import { ByteCursor } from "./byte-cursor.js";
+
 /** The files that a database is made of. */
 export interface LevelManifest {
   /** Logs with this number and above hold what is in no table yet; 0 in a database that was never opened. */
@@ -14,7 +16,7 @@ export interface LevelManifest {
 /** Puts the version edits of a MANIFEST together; undefined if one of them is no version edit. */
 export function readManifest(edits: readonly Uint8Array[]): LevelManifest | undefined {
   const state = { logNumber: 0, tables: new Map<number, number>() };
-  return edits.every((edit) => applyEdit(state, new Cursor(edit))) ? state : undefined;
+  return edits.every((edit) => applyEdit(state, new ByteCursor(edit))) ? state : undefined;
 }
 
 interface ManifestState {
@@ -22,11 +24,11 @@ interface ManifestState {
   readonly tables: Map<number, number>;
 }
 
-type ReadTag = (state: ManifestState, cursor: Cursor) => void;
+type ReadTag = (state: ManifestState, cursor: ByteCursor) => void;
 
 const TAGS: ReadonlyMap<number, ReadTag> = new Map<number, ReadTag>([
   // comparator
-  [1, (_state, cursor) => cursor.skipString()],
+  [1, (_state, cursor) => cursor.string()],
   // log number
   [
     2,
@@ -42,7 +44,7 @@ const TAGS: ReadonlyMap<number, ReadTag> = new Map<number, ReadTag>([
     5,
     (_state, cursor) => {
       cursor.varint();
-      cursor.skipString();
+      cursor.string();
     },
   ],
   // deleted file: level, number
@@ -60,8 +62,8 @@ const TAGS: ReadonlyMap<number, ReadTag> = new Map<number, ReadTag>([
       cursor.varint();
       const number = cursor.varint();
       state.tables.set(number, cursor.varint());
-      cursor.skipString();
-      cursor.skipString();
+      cursor.string();
+      cursor.string();
     },
   ],
   // previous log number, no longer used
@@ -69,45 +71,11 @@ const TAGS: ReadonlyMap<number, ReadTag> = new Map<number, ReadTag>([
 ]);
 
 /** False if the bytes are no version edit. Deleted files come before new ones, so order within an edit is kept. */
-function applyEdit(state: ManifestState, cursor: Cursor): boolean {
-  while (!cursor.isAtEnd && !cursor.isBad) {
+function applyEdit(state: ManifestState, cursor: ByteCursor): boolean {
+  while (!cursor.isAtEnd) {
     const readTag = TAGS.get(cursor.varint());
     if (readTag === undefined) return false;
     readTag(state, cursor);
   }
   return !cursor.isBad;
-}
-
-class Cursor {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-  isBad = false;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.byteLength;
-  }
-
-  varint(): number {
-    let value = 0;
-    for (let scale = 1; scale < 2 ** 56; scale *= 128) {
-      const byte = this.#bytes[this.#at];
-      if (byte === undefined) break;
-      this.#at += 1;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-    // Sequence numbers go to 2^56, but they only have to be passed over; anything longer is damage.
-    this.isBad = true;
-    return 0;
-  }
-
-  skipString(): void {
-    const length = this.varint();
-    this.#at += length;
-    if (this.#at > this.#bytes.byteLength) this.isBad = true;
-  }
 }

@@ -21,7 +21,7 @@ import { verifyHorizon } from "./log-reader.js";
 import { readMeta, type StoreMeta } from "./meta.js";
 import { StoreAbsent, StoreLocked } from "./open-errors.js";
 import type { Store } from "./store.js";
-import { codesOf, StoreDamaged, StoreError, StoreFailed } from "./store-errors.js";
+import { codesOf, damageIn, StoreDamaged, StoreError, StoreFailed } from "./store-errors.js";
 
 export { StoreAbsent, StoreForeign, StoreLocked, StoreNewer } from "./open-errors.js";
 
@@ -31,6 +31,8 @@ export interface OpenDataFolderOptions {
   readonly create: boolean;
   /** Default 0. */
   readonly partition?: number;
+  /** Whether every LevelDB table is read and checked before the store opens, as `pawl verify` does; default false. */
+  readonly checksAllTables?: boolean;
   /** Wall clock, ms; read once, for a new store. Default `Date.now`. */
   readonly nowMs?: () => number;
   /** Makes the id of a new store, a lower-case UUID; default a random one. */
@@ -101,7 +103,10 @@ async function openExisting(
   const secret = await readSecret(directory);
   const database = join(directory, FOLDER.database);
   const failureMark = join(directory, FOLDER.writeFailed);
-  await checkLevelFiles(database, existsSync(failureMark) ? "torn" : "strict");
+  await checkLevelFiles(database, {
+    tail: existsSync(failureMark) ? "torn" : "strict",
+    isWhole: options.checksAllTables ?? false,
+  });
   const level = await LevelStore.open({
     directory: database,
     partition,
@@ -145,6 +150,8 @@ function markFailure(directory: string, path: string): void {
 
 /** Gives what LevelDB and the system throw a name of ours. */
 async function nameError(directory: string, error: unknown): Promise<StoreError> {
+  const damage = damageIn(error);
+  if (damage !== undefined) return damage;
   if (error instanceof StoreError) return error;
   const codes = codesOf(error);
   if (codes.includes("LEVEL_LOCKED")) {

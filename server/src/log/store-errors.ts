@@ -142,6 +142,14 @@ export function codesOf(error: unknown): readonly string[] {
   return codes;
 }
 
+/** The damage that an error reports or was caused by, if any. */
+export function damageIn(error: unknown): StoreDamaged | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at instanceof StoreDamaged) return at;
+  }
+  return undefined;
+}
+
 function describePlace(place: DamagePlace): string {
   const parts: string[] = [];
   if (place.firstBadSequence !== undefined) {

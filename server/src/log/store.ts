@@ -60,8 +60,8 @@ export interface PageRange extends KeyRange {
   readonly reverse?: boolean;
 }
 
-/** The most keys that the ranges of one `putRows` may hold together (about 4 MB of batch). */
-export const RANGE_KEYS_MAX: number = 100_000;
+/** The most keys that the ranges of one `putRows` may hold together (about 0.5 MB of batch). */
+export const RANGE_KEYS_MAX: number = 20_000;
 
 /** Rows of a page when the caller names no limit. */
 export const PAGE_ROWS_DEFAULT: number = 1_000;

@@ -20,7 +20,7 @@ import type { StoreMeta } from "./meta.js";
 import { readRow } from "./row.js";
 import { type ChainPoint, chainPointOf, readSegment, type Segment, verifyLink } from "./segment.js";
 import type { RowPut, Store } from "./store.js";
-import { StoreDamaged, StoreFailed } from "./store-errors.js";
+import { damageIn, StoreDamaged, StoreFailed } from "./store-errors.js";
 import { readPages } from "./store-scan.js";
 
 /** What is being checked. */
@@ -208,11 +208,11 @@ class Verification {
   /** Makes an error a report. */
   problem(error: StoreDamaged | StoreFailed): VerifyProblem {
     this.#problems += 1;
-    const place = error instanceof StoreDamaged ? error : undefined;
+    const place = damageIn(error);
     return {
       kind: "problem",
       stage: this.#stage,
-      message: error.message,
+      message: (place ?? error).message,
       firstBadSequence: place?.firstBadSequence,
       key: place?.key,
     };
