@@ -1,0 +1,127 @@
+import type { Duration } from "./duration.js";
+import type { Operation } from "./operation.js";
+import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
+import type { Schema } from "./schema.js";
+import type { TaskRef } from "./task.js";
+
+/** What a step's function gets. */
+export interface StepScope {
+  /** Aborts when the attempt should stop or the step's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** When a step is tried again, within the same attempt. */
+export interface StepRetry {
+  /** Tries in all, the first included. At least 1. */
+  readonly attempts: number;
+  /** Greatest wait before the second try. Default 100 ms. */
+  readonly initial?: Duration;
+  /** No wait is longer. Default 10 s. */
+  readonly max?: Duration;
+  /** Which errors are worth another try. Default: all but those with `retryable: false`. */
+  readonly when?: (error: unknown) => boolean;
+}
+
+/** What a step without a schema may return: JSON, now or later. */
+export type Recorded<T> = (T | Promise<T>) & MustBeJson<T>;
+
+/** How a step is made. */
+export interface StepOptions {
+  /** Tells the turns of a loop apart. 1 to 200 bytes. Absent: none. */
+  readonly key?: string;
+  /** How long one try may take. Default: no limit of its own. */
+  readonly timeout?: Duration;
+  /** With it, a step that fails for good is recorded as failed and never runs again; without, the attempt's own retry runs it again. */
+  readonly retry?: StepRetry;
+  /** True: resolves only when the value is durable. Default false: when it is on its way; whatever follows stays behind it. */
+  readonly durable?: boolean;
+}
+
+/** What of an operation is fixed per call. */
+export interface PerformOptions {
+  /** What is acted on: an account, a repository. Part of the fingerprint. At most 1,024 bytes. */
+  readonly target: string;
+  /** Tells several performances of one operation apart. 1 to 200 bytes. Required in scope `namespace`. */
+  readonly key?: string;
+  /** How far the identity reaches. Default `task`: five tasks that do the same have five keys. */
+  readonly scope?: "task" | "run" | "namespace";
+}
+
+/** One attempt of a task, as its handler sees it. Unusable once the handler returned or the attempt is over. */
+export interface TaskContext {
+  /** Id of the run. */
+  readonly runId: string;
+  /** Which execution under the run id, from 1. */
+  readonly incarnation: number;
+  /** Name of the workflow. */
+  readonly workflow: string;
+  /** Name of the task in its run. */
+  readonly task: string;
+  /** What the worker serves: the name the task was defined with. */
+  readonly kind: string;
+  /** Which try this is, from 1. */
+  readonly attempt: number;
+  /** The fence: rises with every claim. */
+  readonly leaseVersion: number;
+  /** W3C traceparent of who started the run. Empty when there is none. */
+  readonly traceparent: string;
+  /** Aborts when the attempt should stop; `reason` is `LeaseLost`, `Cancelled`, `Draining`, `TimedOut` or `AwaitingReview`. */
+  readonly signal: AbortSignal;
+  /** The last progress of an earlier attempt, decoded. Undefined when there is none. */
+  readonly lastProgress: unknown;
+  /** Outputs of the tasks this one needs, by name, decoded. */
+  readonly dependencies: Readonly<Record<string, unknown>>;
+  /**
+   * Output of a needed task, with its type. `name` defaults to the reference's own.
+   *
+   * @throws DefinitionInvalid when this task does not need it.
+   */
+  dependency<Output>(ref: TaskRef<unknown, Output>, name?: string): Output;
+  /**
+   * Tells how far the attempt is, and renews its lease. The last one is kept and given to the next attempt. JSON, at
+   * most 32 KiB. Memory only until the task's next event.
+   */
+  progress<T>(value: T, ..._problem: JsonOnly<T>): void;
+  /**
+   * Records a value by name: a random choice, a model's plan. Runs once; later attempts get the recorded value. The
+   * value handed back is the decoded record, also the first time. Only JSON.
+   */
+  step<T>(name: string, run: (scope: StepScope) => Recorded<T>): Promise<Rec<T>>;
+  /** A step with options. */
+  step<T>(
+    name: string,
+    options: StepOptions & { readonly schema?: undefined },
+    run: (scope: StepScope) => Recorded<T>,
+  ): Promise<Rec<T>>;
+  /** A step whose value a schema checks, and transforms, before it is recorded. */
+  step<Returned, Value>(
+    name: string,
+    options: StepOptions & { readonly schema: Schema<Returned, Value> },
+    run: (scope: StepScope) => Returned | Promise<Returned>,
+  ): Promise<Value>;
+  /** A step that observes the world: the kernel records when. Otherwise as `step`. */
+  read<T>(name: string, run: (scope: StepScope) => Recorded<T>): Promise<Rec<T>>;
+  /** A read with options. */
+  read<T>(
+    name: string,
+    options: StepOptions & { readonly schema?: undefined },
+    run: (scope: StepScope) => Recorded<T>,
+  ): Promise<Rec<T>>;
+  /** A read whose value a schema checks. */
+  read<Returned, Value>(
+    name: string,
+    options: StepOptions & { readonly schema: Schema<Returned, Value> },
+    run: (scope: StepScope) => Returned | Promise<Returned>,
+  ): Promise<Value>;
+  /**
+   * Performs a declared effect: records the intent, calls the sink with the recorded payload, records how it ended. An
+   * effect that is settled already is not done again: its recorded result is given, or its refusal thrown.
+   *
+   * @throws Refused, NotSent, OperationAbandoned, OperationInDoubt, Conflict; or the attempt's end.
+   */
+  perform<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: NoInfer<Sent>,
+    options: PerformOptions,
+  ): Promise<Result>;
+}

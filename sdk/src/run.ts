@@ -1,0 +1,109 @@
+import type { RunStatus, Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js";
+import type { Duration } from "./duration.js";
+import type { RecordedFailure } from "./errors.js";
+
+/** How long to wait, and what ends the wait. */
+export interface WaitOptions {
+  /** Give up waiting after this long with `WaitTimedOut`; the run goes on. Default: never. */
+  readonly timeout?: Duration;
+  /** Gives up waiting when it aborts, with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Where to watch from. */
+export interface WatchOptions {
+  /** `position` of an event seen before. Absent: from the run's first event. */
+  readonly after?: string;
+  /** Ends the watch when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a run is ended. */
+export interface EndOptions {
+  /** Why, for people. At most 1,000 bytes. */
+  readonly reason?: string;
+  /** Version the run must have. Absent: any. */
+  readonly expectedVersion?: number;
+}
+
+/** One event of a run. What a type does not use is undefined, or empty. */
+export interface RunEvent {
+  /** Place in the run, from 1, without gaps. */
+  readonly number: number;
+  /** Place in the store's log, as a decimal: it may be above 2^53. */
+  readonly sequence: string;
+  /** When it was recorded, by the kernel's clock. */
+  readonly at: Date;
+  /** What happened, for example `TaskCompleted`. New types may appear. */
+  readonly type: string;
+  /** Task it concerns. Empty for the run itself. */
+  readonly task: string;
+  /** Attempt of the task. 0 when it concerns none. */
+  readonly attempt: number;
+  /** Operation it concerns. Empty when it concerns none. */
+  readonly operationKey: string;
+  /** Step it concerns. Empty when it concerns none. */
+  readonly step: string;
+  /** Review it concerns. Empty when it concerns none. */
+  readonly reviewId: string;
+  /** Its content, decoded. Undefined when there is none, or when it is stored apart. */
+  readonly value: unknown;
+  /** Its failure. Undefined when there is none. */
+  readonly failure: RecordedFailure | undefined;
+  /** A sentence with what else is known. */
+  readonly detail: string;
+  /** Who asked. Empty for the kernel itself. */
+  readonly principal: string;
+  /**
+   * Where to go on with `watch({ after })`. Only on the last of the events that became durable together: keep the
+   * latest one seen. Opaque.
+   */
+  readonly position: string | undefined;
+}
+
+/** Answer to a cancellation or termination. */
+export interface EndAnswer {
+  /** True when it had been asked for before: nothing was changed. */
+  readonly existing: boolean;
+  /** Version of the run. */
+  readonly version: number;
+}
+
+/** One run. The handle costs nothing; the run is in the kernel. */
+export interface Run<Output = unknown> {
+  /** Id of the run. */
+  readonly runId: string;
+  /**
+   * True when the run existed before this start, with the same workflow and input: nothing was changed. Also true when
+   * this start itself was acknowledged but the answer got lost on the way. Undefined for a handle made without a start.
+   */
+  readonly existing: boolean | undefined;
+  /** Which execution under the id. Undefined for a handle made without a start. */
+  readonly incarnation: number | undefined;
+  /**
+   * Waits for the output.
+   *
+   * @throws RunFailed, RunCancelled, RunTerminated, WaitTimedOut, NotFound, Closed.
+   */
+  result(options?: WaitOptions): Promise<Output>;
+  /**
+   * The run's events, in order, without gap or repeat, until the run has ended. Goes on by itself after a lost
+   * connection.
+   */
+  watch(options?: WatchOptions): AsyncIterable<RunEvent>;
+  /** Asks the run to stop: what waits is cancelled, what runs is told and has its grace. A repeat is harmless. */
+  cancel(options?: EndOptions): Promise<EndAnswer>;
+  /** Ends the run at once, without clean-up. A repeat is harmless. */
+  terminate(options?: EndOptions): Promise<EndAnswer>;
+  /** Reads the run: status, version, why it is not finished. */
+  get(): Promise<RunView>;
+  /** Reads one task, with its output. */
+  task(name: string): Promise<TaskView>;
+  /** The tasks in plan order, without outputs. */
+  tasks(filter?: { readonly status?: RunTaskStatus }): AsyncIterable<TaskView>;
+}
+
+/** A task status to filter by. */
+export type RunTaskStatus = TaskView["status"];
+
+export type { RunStatus };
