@@ -35,6 +35,7 @@ import type { Blobs } from "./storage/blobs.js";
 import type { Checkpointer } from "./storage/checkpointer.js";
 import type { HistoryReader } from "./storage/history-reader.js";
 import type { Lists } from "./storage/lists.js";
+import type { StartUp } from "./storage/start-up.js";
 import type { WatchHub } from "./watch-hub.js";
 
 /** What a kernel is put together from; `openKernel` does it. */
@@ -52,6 +53,7 @@ export interface KernelParts {
   readonly watchHub: WatchHub;
   readonly disk: DiskWatch;
   readonly timers: Timers;
+  readonly startUp: StartUp;
 }
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
@@ -311,6 +313,7 @@ export class Kernel implements KernelApi {
 
   async #close(): Promise<void> {
     this.drain();
+    this.#parts.startUp.close();
     await this.#loop.drained();
     this.#parts.disk.close();
     await this.#parts.checkpointer.close();

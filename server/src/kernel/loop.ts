@@ -8,6 +8,7 @@ import type { Decision } from "../core/decision.js";
 import type { EventBody } from "../core/event.js";
 import { notFound, type Rejection } from "../core/rejection.js";
 import type { MutableRun } from "../core/state.js";
+import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import { StoreDamaged } from "../log/store-errors.js";
 import type { Committer } from "./committer.js";
@@ -133,6 +134,14 @@ export class Loop {
   /** Position of everything that is durable when the turn in flight is. */
   position(): Uint8Array {
     return this.#turns.position();
+  }
+
+  /** True when a run in memory has ended and nothing of it is still on its way to the disk. */
+  isClosed(runNumber: number): boolean {
+    const resident = this.residency.resident(runNumber);
+    return (
+      resident === undefined || (!isRunOpen(resident.run.status) && resident.pending.length === 0)
+    );
   }
 
   /** Decides a command now, or as soon as its run is in memory; see `KernelApi.execute`. */

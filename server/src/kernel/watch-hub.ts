@@ -9,6 +9,9 @@ import type { Turn } from "./turn.js";
 /** Bytes that a watcher may leave untaken before it is ended. */
 export const watcherBytesMax: number = 4 * 1024 * 1024;
 
+/** Positions within one run's history name no segment: they continue a watch of that run only. */
+const noHash = new Uint8Array(32);
+
 /** Which events a watcher wants. */
 export interface WatchFilter {
   /** One run; undefined: all of the namespace. */
@@ -26,6 +29,8 @@ export type CatchUp = (
 ) => AsyncIterable<{
   readonly events: readonly WatchedEvent[];
   readonly bytes: number;
+  /** End of the segment that the page comes from; absent for a page of one run's history. */
+  readonly position?: Position;
 }>;
 
 /** What the hub needs of the kernel. */
@@ -119,7 +124,7 @@ export class WatchHub {
       let bytes = 0;
       for (const [index, slice] of turn.slices.entries()) {
         const resident = turn.sliceOwners[index];
-        if (resident === undefined || !matches(watch.filter, resident)) {
+        if (resident === undefined || !matchesFilter(watch.filter, resident)) {
           continue;
         }
         const ofSlice = decoded.get(index) ?? describeEvents(resident, [...decodeEvents(slice)]);
@@ -181,11 +186,10 @@ export class WatchHub {
       if (watch.isEnded) {
         return;
       }
-      const end = page.events.at(-1)?.event.sequence ?? last;
-      // The hash of a position inside the history is not looked up again: only its sequence says where to go on.
+      const end = page.position?.sequence ?? page.events.at(-1)?.event.sequence ?? last;
       this.#deliver(watch, {
         ...page,
-        position: end === head.sequence ? head : { sequence: end, hash: delivered.hash },
+        position: page.position ?? { sequence: end, hash: noHash },
       });
       last = end;
       while (watch.untakenBytes > watcherBytesMax / 2 && !watch.isEnded) {
@@ -237,7 +241,8 @@ export class WatchHub {
   }
 }
 
-function matches(filter: WatchFilter, resident: Resident): boolean {
+/** True for a run that the filter wants. */
+export function matchesFilter(filter: WatchFilter, resident: Resident): boolean {
   const { run } = resident;
   return filter.runNumber !== undefined
     ? filter.runNumber === resident.number

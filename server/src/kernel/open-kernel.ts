@@ -1,0 +1,127 @@
+import type { Fence, Store } from "../log/store.js";
+import { Committer } from "./committer.js";
+import { DiskWatch } from "./disk-watch.js";
+import type { Fault } from "./fault-log.js";
+import { Kernel } from "./kernel.js";
+import { KernelClock } from "./kernel-clock.js";
+import { Loop } from "./loop.js";
+import { nodeClock, nodeRandom, nodeTimers } from "./node-ports.js";
+import { PlanCache } from "./plan-cache.js";
+import type { Clock, Random, Timers } from "./ports.js";
+import { PositionCodec } from "./position.js";
+import { Residency } from "./residency.js";
+import { Sessions } from "./sessions.js";
+import { Blobs } from "./storage/blobs.js";
+import { Checkpointer, type CheckpointOptions } from "./storage/checkpointer.js";
+import { HistoryReader } from "./storage/history-reader.js";
+import { Lists } from "./storage/lists.js";
+import { recover } from "./storage/recovery.js";
+import { StoredRuns } from "./storage/run-reader.js";
+import { StartUp } from "./storage/start-up.js";
+import { readWatched } from "./storage/watched-log.js";
+import { WatchHub } from "./watch-hub.js";
+
+/** How to open a kernel. Everything but the store has a default: this machine's clock, timers and randomness. */
+export interface OpenKernelOptions {
+  /** An open store; the kernel closes it. */
+  readonly store: Store;
+  /** Default 0. */
+  readonly partition?: number;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+  readonly checkpoint?: CheckpointOptions;
+  /** Told of faults of the kernel's own code; default: none. */
+  readonly onFault?: (fault: Fault) => void;
+}
+
+/**
+ * Opens a kernel on a store: reads the horizon and the tail of the log, and serves at once; what is open is paged in meanwhile.
+ * @throws StoreDamaged when the log does not hold together; StoreFailed when the disk does not answer.
+ */
+export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
+  const { store, partition = 0, timers = nodeTimers } = options;
+  const recovery = await recover(store, partition);
+  const { storeId, epoch } = recovery.meta.identity;
+  const fence: Fence = { epoch };
+  const plans = new PlanCache();
+  const runs = new StoredRuns({ store, partition, tail: recovery.tail, plans: plans.recorded });
+  const residency = new Residency(runs);
+  const positions = new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch);
+  const committer = new Committer(store, fence, recovery.head);
+  let fail: (error: unknown) => void = () => {};
+  const disk = new DiskWatch(store, timers, (error) => fail(error));
+  const checkpointer = new Checkpointer({
+    store,
+    fence,
+    recovery,
+    residency,
+    timers,
+    ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
+  });
+  let watchHub: WatchHub | undefined;
+  let kernel: Kernel | undefined;
+  const loop = new Loop(
+    {
+      clock: new KernelClock(options.clock ?? nodeClock, recovery.lastRecordedMs),
+      timers,
+      random: options.random ?? nodeRandom,
+      residency,
+      committer,
+      positions,
+      plans,
+      nextRunNumber: recovery.nextRunNumber,
+      admit: () => disk.refuseNew(),
+      isLagging: () => checkpointer.isLagging(),
+    },
+    {
+      unsaved: (residents, bytes) => checkpointer.unsaved(residents, bytes),
+      durable: (turn) => {
+        watchHub?.durable(turn, committer.pendingHead);
+        checkpointer.durable(turn);
+      },
+      failed: (error) => {
+        checkpointer.failed(error);
+        kernel?.notifyFailed(error);
+      },
+    },
+  );
+  fail = (error) => loop.fail(error);
+  loop.faults.onFault = options.onFault ?? (() => {});
+  checkpointer.attach(loop, () => committer.pendingHead);
+  const history = new HistoryReader({
+    store,
+    partition,
+    residency,
+    runs,
+    durableSequence: () => loop.durableSequence,
+  });
+  const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
+  const ready = startUp.begin();
+  ready.catch(fail);
+  watchHub = new WatchHub({
+    positions,
+    head: () => loop.durableHead,
+    catchUp: (filter, after, through) =>
+      readWatched({ store, partition, loop, history }, { filter, after, through }),
+    isClosed: (runNumber) => loop.isClosed(runNumber),
+  });
+  await disk.start();
+  kernel = new Kernel({
+    store,
+    storeId,
+    storeEpoch: epoch,
+    loop,
+    sessions: new Sessions(loop),
+    positions,
+    checkpointer,
+    lists: new Lists({ store, partition, residency, runs, ready }),
+    history,
+    blobs: new Blobs({ store, fence, partition, loop }),
+    watchHub,
+    disk,
+    timers,
+    startUp,
+  });
+  return kernel;
+}

@@ -1,0 +1,124 @@
+import { invalidField } from "../../core/rejection.js";
+import { readLog } from "../../log/log-reader.js";
+import { readMeta } from "../../log/meta.js";
+import { chainPointOf, type Segment } from "../../log/segment.js";
+import type { Store } from "../../log/store.js";
+import { decodeEvents } from "../decode-events.js";
+import type { WatchedEvent } from "../kernel-api.js";
+import type { Loop } from "../loop.js";
+import { RejectionError } from "../outcome.js";
+import type { Position } from "../position.js";
+import type { Resident } from "../resident.js";
+import { describeEvents, matchesFilter, type WatchFilter } from "../watch-hub.js";
+import type { HistoryReader } from "./history-reader.js";
+
+/** What the past is read from. */
+export interface WatchedLogParts {
+  readonly store: Store;
+  readonly partition: number;
+  readonly loop: Loop;
+  readonly history: HistoryReader;
+}
+
+/** Which part of the past is wanted: events after a position, through a sequence. */
+export interface WatchedRange {
+  readonly filter: WatchFilter;
+  readonly after: Position;
+  readonly through: number;
+}
+
+/** A page of the past. */
+export interface WatchedPage {
+  readonly events: readonly WatchedEvent[];
+  readonly bytes: number;
+  /** End of the segment that the page comes from; absent for a page of one run's history. */
+  readonly position?: Position;
+}
+
+/** Estimate of an event's size where its bytes are not at hand. */
+const eventBytesEstimate = 256;
+
+/**
+ * The durable past of one run, from its own history; or of a namespace, from the log itself.
+ * @throws RejectionError PAWL_POSITION_TRIMMED when the log begins after the position.
+ */
+export async function* readWatched(
+  parts: WatchedLogParts,
+  range: WatchedRange,
+): AsyncGenerator<WatchedPage, void, undefined> {
+  const { runNumber } = range.filter;
+  if (runNumber === undefined) {
+    yield* readNamespace(parts, range);
+    return;
+  }
+  for await (const page of parts.history.read(runNumber, 1)) {
+    const events = page.filter(
+      ({ event }) => event.sequence > range.after.sequence && event.sequence <= range.through,
+    );
+    if (events.length > 0) {
+      yield { events, bytes: events.length * eventBytesEstimate };
+    }
+  }
+}
+
+async function* readNamespace(
+  parts: WatchedLogParts,
+  { filter, after, through }: WatchedRange,
+): AsyncGenerator<WatchedPage, void, undefined> {
+  const { anchor } = readMeta(parts.store, parts.partition);
+  if (after.sequence < anchor.sequence) {
+    throw new RejectionError({
+      reason: "PAWL_POSITION_TRIMMED",
+      message:
+        `Expected a position at or after sequence ${anchor.sequence}, where the log begins, but it is at ${after.sequence}. ` +
+        "List the runs, then watch from now on.",
+    });
+  }
+  if (after.sequence > 0 && after.hash.every((byte) => byte === 0)) {
+    throw new RejectionError({
+      ...invalidField(
+        "position",
+        "a position that WatchRuns or an acknowledgement gave",
+        "one of a single run's history",
+      ),
+      reason: "PAWL_INVALID_POSITION",
+    });
+  }
+  const from = after.sequence === anchor.sequence ? anchor : after;
+  for await (const segment of readLog(parts.store, { partition: parts.partition, after: from })) {
+    if (segment.firstSequence > through) {
+      return;
+    }
+    yield await readSegmentEvents(parts.loop, segment, filter);
+  }
+}
+
+async function readSegmentEvents(
+  loop: Loop,
+  segment: Segment,
+  filter: WatchFilter,
+): Promise<WatchedPage> {
+  const events: WatchedEvent[] = [];
+  let bytes = 0;
+  for (const slice of segment.slices()) {
+    const resident = await load(loop, slice.runNumber);
+    if (resident !== undefined && matchesFilter(filter, resident)) {
+      events.push(...describeEvents(resident, [...decodeEvents(slice)]));
+      bytes += slice.bytes.length;
+    }
+  }
+  return { events, bytes, position: chainPointOf(segment) };
+}
+
+async function load(loop: Loop, number: number): Promise<Resident | undefined> {
+  if (number === 0) {
+    return undefined;
+  }
+  for (;;) {
+    const found = loop.residency.find(number);
+    if (!(found instanceof Promise)) {
+      return found;
+    }
+    await found;
+  }
+}
