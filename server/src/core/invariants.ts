@@ -22,10 +22,22 @@ export function findViolations(run: Run): readonly Violation[] {
 }
 
 /**
- * What is left to be done although every command was followed up (`decideFollowUp`): an open run without open tasks, or
- * an ended one whose unknown outcome nobody was asked about. Empty between commands.
+ * What is left to be done although every command was followed up (`decideFollowUp`): an open run without open tasks, an
+ * ended one whose unknown outcome nobody was asked about, or a review that nobody needs. Empty between commands.
  */
 export function findUnfinished(run: Run): readonly Violation[] {
+  const needless = run.operations
+    .filter(
+      (operation) =>
+        operation.openReview !== undefined && operation.status !== OperationStatus.NEEDS_REVIEW,
+    )
+    .map(({ number }) =>
+      violation(`operation ${number}`, "no review, since it needs none", "one is open"),
+    );
+  return [...needless, ...findUnfinishedRun(run)];
+}
+
+function findUnfinishedRun(run: Run): readonly Violation[] {
   if (run.kind === "ledger") {
     return [];
   }

@@ -107,6 +107,17 @@ export const ledgerMoves: fc.Arbitrary<readonly Move[]> = fc.array(
   { maxLength: 30, size: "max" },
 );
 
+/** Sequences of moves around the effects of a run: deep into calls, doubts, look-ups and reviews. */
+export const effectMoves: fc.Arbitrary<readonly Move[]> = fc.array(
+  moveArbitrary(["lease", "intend", "observe", "observe", "reconcile", "endLease", "resolve"]),
+  { minLength: 8, maxLength: 40, size: "max" },
+);
+
+/** A plan for them: one task with attempts to spare. */
+export const effectPlan: CompiledPlan = planOf({
+  only: { retry: { attemptsMax: 1000, initialMs: 0 } },
+});
+
 /** Plans of several shapes, with every timeout somewhere. */
 export const plans: readonly CompiledPlan[] = [
   planOf({ only: { retry: { attemptsMax: 3, initialMs: 1000 } } }, "only"),
@@ -187,6 +198,9 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
   }
 }
 
+/** What a person gives as reason in `resolve`. */
+export const PERSONS_REASON = "looked";
+
 const endReasons = [
   LeaseEndReason.EXPIRED,
   LeaseEndReason.NOT_ACKNOWLEDGED,
@@ -251,7 +265,7 @@ function intentOf(run: Run, move: Move): IntendOperation {
     payload: payload({ amount: move.content }),
     fingerprint: fingerprint(10 + move.content),
     sinkKind,
-    keyWindowMs: sinkKind === SinkKind.IDEMPOTENT ? 8000 : 0,
+    keyWindowMs: sinkKind === SinkKind.IDEMPOTENT ? 4000 : 0,
     settleMs: 2000,
     callTimeoutMs: 1000,
     seenThrough: 0,
@@ -330,7 +344,7 @@ function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
     expectedVersion: (review?.version ?? 1) - move.stale,
     choice,
     result: choice === ReviewChoice.DONE ? payload(move.content) : undefined,
-    reason: "looked",
+    reason: PERSONS_REASON,
   };
 }
 

@@ -117,8 +117,8 @@ function rulesOfCall(run: Run, operation: Operation): Rule[] {
       `${declaration.keyWindowEndsMs}`,
     ],
     [
-      needsReview === (operation.openReview !== undefined),
-      "an open review exactly in NEEDS_REVIEW",
+      !needsReview || operation.openReview !== undefined,
+      "an open review in NEEDS_REVIEW",
       `${operation.openReview}`,
     ],
     [isOpenAbout(run, operation), "its review to be open and about it", `${operation.openReview}`],

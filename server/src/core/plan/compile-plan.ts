@@ -61,15 +61,13 @@ function compile(bytes: Uint8Array): CompiledPlan {
 }
 
 function decode(bytes: Uint8Array): PlanShape {
+  let problem: string;
   try {
     return decodePlan(bytes);
   } catch (error) {
-    throw new PlanProblem(
-      "plan",
-      "an encoded pawl.v1.Plan",
-      error instanceof Error ? error.message : "unreadable",
-    );
+    problem = error instanceof Error ? error.message : "unreadable";
   }
+  throw new PlanProblem("plan", "an encoded pawl.v1.Plan", problem);
 }
 
 function indexNames(shape: PlanShape): Map<string, number> {

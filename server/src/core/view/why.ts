@@ -97,7 +97,7 @@ function explainOpenRun(run: Run, nowMs: number): string {
   if (run.fault !== "") {
     return `It is set aside for a person, because the kernel's own code failed for it (${cut(run.fault)}): resolve its review, or terminate it.`;
   }
-  const status = telling.find((each) => run.tasks.some((task) => task.status === each));
+  const status = telling.find((each) => run.tasks.some((open) => open.status === each));
   const task = run.tasks.find((each) => each.status === status);
   if (task === undefined) {
     return "It is about to end.";

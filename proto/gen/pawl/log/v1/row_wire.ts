@@ -611,6 +611,7 @@ export interface OperationRowShape {
   openReview: number;
   task: number;
   settledIntentId: string;
+  earlierDoubt: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationRow`. */
@@ -699,6 +700,10 @@ export function writeOperationRow(w: WireWriter, m: OperationRowShape): void {
     w.tag(162);
     w.string(m.settledIntentId);
   }
+  if (m.earlierDoubt) {
+    w.tag(168);
+    w.bool(m.earlierDoubt);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationRow` up to `end`, which is the reader's limit. */
@@ -723,6 +728,7 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
   let openReview: number = 0;
   let task: number = 0;
   let settledIntentId: string = "";
+  let earlierDoubt: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -788,6 +794,9 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
       case 162:
         settledIntentId = r.string();
         break;
+      case 168:
+        earlierDoubt = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -813,6 +822,7 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
     openReview,
     task,
     settledIntentId,
+    earlierDoubt,
   };
 }
 

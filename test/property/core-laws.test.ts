@@ -1,0 +1,330 @@
+import { isDeepStrictEqual } from "node:util";
+import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Command, StartRun } from "@pawl/server/core/command.js";
+import { decide } from "@pawl/server/core/decide.js";
+import type { Decision } from "@pawl/server/core/decision.js";
+import { findUnfinished, findViolations } from "@pawl/server/core/invariants.js";
+import type { MutableRun } from "@pawl/server/core/state.js";
+import {
+  isFinal,
+  isSettled,
+  operationTransitions,
+  runTransitions,
+  taskTransitions,
+} from "@pawl/server/core/transitions.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Machine, type Recorded, replay, throughDisk } from "../core/support/machine.js";
+import { findUnfoundedCalls } from "./support/effects.js";
+import {
+  commandOf,
+  effectMoves,
+  effectPlan,
+  ledgerMoves,
+  type Move,
+  plan,
+  runMoves,
+  startOf,
+} from "./support/moves.js";
+
+/** A move, or the loss of the last commits. */
+type Turn = Move | { readonly lostCommits: number };
+
+const crash = fc.record({ lostCommits: fc.nat({ max: 3 }) });
+
+function withCrashes(moves: fc.Arbitrary<readonly Move[]>): fc.Arbitrary<readonly Turn[]> {
+  return fc
+    .tuple(moves, fc.array(fc.tuple(fc.nat(60), crash), { maxLength: 3 }))
+    .map(([all, crashes]) => {
+      const turns: Turn[] = [...all];
+      for (const [place, lost] of crashes) {
+        turns.splice(Math.min(place, turns.length), 0, lost);
+      }
+      return turns;
+    });
+}
+
+/** Called after each command with what was decided about it, and on which state. */
+interface Watcher {
+  readonly before?: (run: MutableRun, command: Exclude<Command, StartRun>) => void;
+  readonly after?: (
+    machine: Machine,
+    command: Exclude<Command, StartRun>,
+    decision: Decision,
+  ) => void;
+}
+
+function play(machine: Machine, turns: readonly Turn[], watcher: Watcher = {}): void {
+  for (const turn of turns) {
+    if ("lostCommits" in turn) {
+      if (machine.run !== undefined) {
+        machine.crash(turn.lostCommits);
+      }
+      continue;
+    }
+    machine.nowMs += turn.waitMs;
+    const command = commandOf(machine.state, turn);
+    watcher.before?.(machine.state, command);
+    const decision = machine.do(command, { random: () => turn.pick / 12 });
+    watcher.after?.(machine, command, decision);
+  }
+}
+
+/** Checks a law over random sequences on runs and on operations of scope NAMESPACE. */
+function always(law: (make: () => Machine, turns: readonly Turn[]) => void): void {
+  fc.assert(
+    fc.property(plan, withCrashes(runMoves), (chosen, turns) => {
+      law(() => {
+        const machine = new Machine();
+        machine.start(startOf(chosen));
+        return machine;
+      }, turns);
+    }),
+    { numRuns: 400 },
+  );
+  fc.assert(
+    fc.property(withCrashes(ledgerMoves), (turns) => {
+      law(() => new Machine(), turns);
+    }),
+    { numRuns: 200 },
+  );
+}
+
+describe("whatever is asked, in whatever order, with crashes in between", () => {
+  it("replaying the events gives the state", () => {
+    always((make, turns) => {
+      const machine = make();
+      play(machine, turns);
+      if (machine.run !== undefined) {
+        expect(replay(throughDisk(machine.events))).toEqual(machine.run);
+      }
+    });
+  });
+
+  it("every invariant holds after every event, and nothing is left to do after every command", () => {
+    fc.assert(
+      fc.property(plan, runMoves, (chosen, moves) => {
+        const machine = new Machine((run) => expect(findViolations(run)).toEqual([]));
+        machine.start(startOf(chosen));
+        play(machine, moves, { after: ({ state }) => expect(findUnfinished(state)).toEqual([]) });
+      }),
+      { numRuns: 400 },
+    );
+    fc.assert(
+      fc.property(ledgerMoves, (moves) => {
+        play(new Machine((run) => expect(findViolations(run)).toEqual([])), moves);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("decide changes nothing, and answers the same again", () => {
+    always((make, turns) => {
+      const machine = make();
+      play(machine, turns, {
+        before: (run, command) => {
+          const copy = structuredClone(run);
+          const context = machine.context({ random: () => 0.5 });
+          const first = structuredClone(decide(run, command, context));
+          expect(isDeepStrictEqual(run, copy)).toBe(true);
+          expect(isDeepStrictEqual(structuredClone(decide(run, command, context)), first)).toBe(
+            true,
+          );
+        },
+      });
+    });
+  });
+
+  it("a refused command records nothing, and one said to exist records nothing", () => {
+    always((make, turns) => {
+      const machine = make();
+      let before = 0;
+      play(machine, turns, {
+        before: () => {
+          before = machine.events.length;
+        },
+        after: (_machine, _command, decision) => {
+          if (!decision.accepted || decision.reply.existing) {
+            expect(machine.events.length).toBe(before);
+          }
+        },
+      });
+    });
+  });
+
+  it("the same command again changes nothing", () => {
+    always((make, turns) => {
+      const machine = make();
+      play(machine, turns, {
+        after: (_machine, command, decision) => {
+          // A deadline is no request: when its task has another one due, that one acts.
+          if (command.kind !== "FireDeadline" && decision.accepted) {
+            const count = machine.events.length;
+            machine.do(command);
+            expect(machine.events.slice(count).map(({ body }) => body.case)).toEqual([]);
+          }
+        },
+      });
+    });
+  });
+});
+
+describe("however the claims, reports and calls of many workers meet", () => {
+  it("a READY task goes to exactly one of many claimers", () => {
+    fc.assert(
+      fc.property(plan, runMoves, fc.integer({ min: 2, max: 5 }), (chosen, moves, claimers) => {
+        const machine = new Machine();
+        machine.start(startOf(chosen));
+        play(machine, moves);
+        for (const task of machine.state.tasks) {
+          const isReady = task.status === TaskStatus.READY;
+          const claims = Array.from({ length: claimers }, (_, number) =>
+            machine.do({
+              kind: "LeaseTask",
+              task: task.number,
+              sessionId: `s${number}`,
+              worker: "w",
+            }),
+          );
+          expect(claims.filter(({ accepted }) => accepted)).toHaveLength(isReady ? 1 : 0);
+          if (isReady) {
+            expect(task.sessionId).toBe("s0");
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("lease versions only rise, and no report of an older lease moves its task", () => {
+    always((make, turns) => {
+      const machine = make();
+      play(machine, turns);
+      const leases = new Map<number, number>();
+      for (const { body } of machine.events) {
+        if (body.case === "taskLeased") {
+          expect(body.value.leaseVersion).toBe((leases.get(body.value.task) ?? 0) + 1);
+          leases.set(body.value.task, body.value.leaseVersion);
+        } else if (isReport(body)) {
+          expect(body.value.leaseVersion).toBe(leases.get(body.value.task));
+        }
+      }
+    });
+  });
+
+  it("what is final stays: ended tasks and runs, settled operations, recorded steps", () => {
+    always((make, turns) => {
+      const machine = make();
+      let final = finalParts(machine.state);
+      play(
+        machine,
+        turns.filter((turn) => !("lostCommits" in turn)),
+        {
+          after: ({ state }) => {
+            const now = finalParts(state);
+            for (const [name, part] of final) {
+              expect([name, now.get(name)]).toEqual([name, part]);
+            }
+            final = now;
+          },
+        },
+      );
+    });
+  });
+
+  it("no sink is called again without a reason why the earlier calls had no effect or cannot have a second one", () => {
+    const judge = (machine: Machine, turns: readonly Turn[]): void => {
+      play(machine, turns);
+      expect(findUnfoundedCalls(machine.events)).toEqual([]);
+    };
+    always((make, turns) => judge(make(), turns));
+    fc.assert(
+      fc.property(withCrashes(effectMoves), (turns) => {
+        const machine = new Machine();
+        machine.start(startOf(effectPlan));
+        judge(machine, turns);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("the sequences of these tests", () => {
+  it("reach every event, every task state and every operation state", () => {
+    const events = new Set<string>();
+    const tasks = new Set<TaskStatus>();
+    const operations = new Set<OperationStatus>();
+    const watch = (run: MutableRun, { body }: Recorded): void => {
+      events.add(body.case);
+      for (const { status } of run.tasks) tasks.add(status);
+      for (const { status } of run.operations) operations.add(status);
+    };
+    for (const moves of fc.sample(fc.tuple(plan, runMoves), { numRuns: 1500, seed: 7 })) {
+      const machine = new Machine(watch);
+      machine.start(startOf(moves[0]));
+      play(machine, moves[1]);
+    }
+    const never = ["runFaulted", "storeCreated", "checkpointSealed"];
+    expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
+    expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
+    expect([...operations].toSorted()).toEqual([...operationTransitions.keys()].toSorted());
+  });
+});
+
+const allEvents = [
+  "runStarted",
+  "taskLeased",
+  "leaseEnded",
+  "taskCompleted",
+  "attemptFailed",
+  "taskReady",
+  "taskTimedOut",
+  "stepRecorded",
+  "operationIntended",
+  "operationObserved",
+  "operationDoubted",
+  "operationReconciled",
+  "reviewOpened",
+  "reviewResolved",
+  "cancelRequested",
+  "taskCancelled",
+  "runClosed",
+  "runFaulted",
+  "storeCreated",
+  "checkpointSealed",
+];
+
+type Body = Recorded["body"];
+type Report = Extract<
+  Body,
+  { case: "taskCompleted" | "attemptFailed" | "taskCancelled" | "leaseEnded" | "stepRecorded" }
+>;
+
+function isReport(body: Body): body is Report {
+  return ["taskCompleted", "attemptFailed", "taskCancelled", "leaseEnded", "stepRecorded"].includes(
+    body.case,
+  );
+}
+
+/** Everything of a state that may never change again, by a name for it. */
+function finalParts(run: MutableRun): Map<string, unknown> {
+  const parts = new Map<string, unknown>();
+  if (isFinal(runTransitions, run.status)) {
+    parts.set("run", [run.status, run.closedAtMs, structuredClone(run.failure)]);
+  }
+  for (const task of run.tasks.filter(({ status }) => isFinal(taskTransitions, status))) {
+    // How many of its needs completed is counted on.
+    parts.set(`task ${task.number}`, structuredClone({ ...task, openNeeds: 0 }));
+  }
+  for (const operation of run.operations.filter(({ status }) => isSettled(status))) {
+    parts.set(
+      `operation ${operation.number}`,
+      structuredClone({ ...operation, openReview: undefined }),
+    );
+  }
+  for (const step of run.steps) {
+    parts.set(`step ${step.number}`, structuredClone(step));
+  }
+  return parts;
+}
