@@ -94,12 +94,33 @@ function recordAt(bytes: Uint8Array, offset: number): PhysicalRecord | "end" | "
   const end = start + HEADER_BYTES + view.getUint16(4, true);
   if (type === 0) return isZero(bytes, start, bytes.byteLength) ? "end" : "bad";
   if (type > LAST || end > start - (start % BLOCK_BYTES) + BLOCK_BYTES) return "bad";
-  const isCut = end > bytes.byteLength;
-  const data = bytes.subarray(start + HEADER_BYTES, Math.min(end, bytes.byteLength));
-  const isSound = crc32c(data, crc32c(Uint8Array.of(type))) === unmaskCrc(view.getUint32(0, true));
-  // The checksum does not cover the length: a cut record whose checksum fits is a whole one with a bad length.
-  if (isCut) return isSound ? "bad" : "end";
-  return isSound ? { type, data, end } : "bad";
+  const crc = unmaskCrc(view.getUint32(0, true));
+  if (end > bytes.byteLength) return isShorterRecord(bytes, { start, type, crc }) ? "bad" : "end";
+  const data = bytes.subarray(start + HEADER_BYTES, end);
+  return crcOf(type, data) === crc ? { type, data, end } : "bad";
+}
+
+/**
+ * True if a record that seems to be cut by the end of the file is a whole one with a damaged length: the checksum does
+ * not cover the length, but it tells where the data ends, and something sound follows there.
+ */
+function isShorterRecord(
+  bytes: Uint8Array,
+  { start, type, crc }: { readonly start: number; readonly type: number; readonly crc: number },
+): boolean {
+  let running = crcOf(type, new Uint8Array());
+  for (let end = start + HEADER_BYTES; ; end += 1) {
+    if (running === crc) {
+      const next = end === bytes.byteLength ? "end" : recordAt(bytes, end);
+      if (next !== "bad" && (next !== "end" || end === bytes.byteLength)) return true;
+    }
+    if (end === bytes.byteLength) return false;
+    running = crc32c(bytes.subarray(end, end + 1), running);
+  }
+}
+
+function crcOf(type: number, data: Uint8Array): number {
+  return crc32c(data, crc32c(Uint8Array.of(type)));
 }
 
 /** True if a good record stands anywhere a reader would look for one behind bad bytes at `offset`. */
