@@ -54,6 +54,8 @@ export interface KernelParts {
   readonly disk: DiskWatch;
   readonly timers: Timers;
   readonly startUp: StartUp;
+  /** Resolves when timers, ready tasks and leases of the store are all known. */
+  readonly openWorkKnown: Promise<void>;
 }
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
@@ -69,6 +71,11 @@ export class Kernel implements KernelApi {
     this.#parts = parts;
     this.#loop = parts.loop;
     this.#readyAtMs = parts.loop.clock.now();
+  }
+
+  /** Resolves when timers, ready tasks and leases of the store are all known; serving does not wait for it. */
+  get openWorkKnown(): Promise<void> {
+    return this.#parts.openWorkKnown;
   }
 
   get isDraining(): boolean {

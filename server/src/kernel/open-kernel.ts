@@ -49,16 +49,12 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const residency = new Residency(runs);
   const positions = new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch);
   const committer = new Committer(store, fence, recovery.head);
-  let fail: (error: unknown) => void = () => {};
   const disk = new DiskWatch(store, timers, (error) => fail(error));
   const checkpointer = new Checkpointer({
-    store,
-    fence,
-    recovery,
-    residency,
-    timers,
+    ...{ store, fence, recovery, residency, timers },
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
+  let fail: (error: unknown) => void = () => {};
   let watchHub: WatchHub | undefined;
   let kernel: Kernel | undefined;
   const loop = new Loop(
@@ -87,7 +83,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     },
   );
   fail = (error) => loop.fail(error);
-  loop.faults.onFault = options.onFault ?? (() => {});
+  loop.faults.onFault = options.onFault ?? loop.faults.onFault;
   checkpointer.attach(loop, () => committer.pendingHead);
   const history = new HistoryReader({
     store,
@@ -122,6 +118,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     disk,
     timers,
     startUp,
+    openWorkKnown: ready,
   });
   return kernel;
 }
