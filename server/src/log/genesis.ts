@@ -26,7 +26,12 @@ export interface GenesisOptions {
   readonly storeId: string;
   /** Wall clock, ms. */
   readonly nowMs: number;
+  /** Told of every durable step, so that a crash test may end the process there; default: nobody. */
+  readonly onStep?: (step: CreationStep) => void;
 }
+
+/** What is durable: the mark that a store is being made, its first rows, its secret, its `STORE` file. */
+export type CreationStep = "marked" | "rows" | "secret" | "stored";
 
 /** The first epoch of a store. */
 const FIRST_EPOCH = 1;
@@ -39,14 +44,16 @@ export async function createStore(directory: string, options: GenesisOptions): P
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await syncDirectory(dirname(resolve(directory)));
   await touchSynced(join(directory, FOLDER.creating));
+  options.onStep?.("marked");
   const database = join(directory, FOLDER.database);
   await writeGenesis(database, options);
   await syncDirectory(directory);
+  options.onStep?.("rows");
   // From here on the lock is held to the end, so that one process alone writes what follows.
   const store = await LevelStore.open({ directory: database, partition: options.partition });
   try {
     const { identity } = readMeta(store, options.partition);
-    if ((await inspectFolder(directory)) !== "store") await finish(directory, identity);
+    if ((await inspectFolder(directory)) !== "store") await finish(directory, identity, options);
     await rm(join(directory, FOLDER.creating), { force: true });
     await syncDirectory(directory);
   } finally {
@@ -85,10 +92,16 @@ async function openNew(database: string): Promise<LevelStore> {
   }
 }
 
-async function finish(directory: string, identity: StoreIdentity): Promise<void> {
+async function finish(
+  directory: string,
+  identity: StoreIdentity,
+  { onStep }: GenesisOptions,
+): Promise<void> {
   if (identity.format !== STORE_FORMAT) {
     throw new StoreDamaged("Expected the format that was just written, but read another one");
   }
   await writeFileSynced(join(directory, FOLDER.secret), randomBytes(SECRET_BYTES), 0o600);
+  onStep?.("secret");
   await writeStoreFile(directory, identity);
+  onStep?.("stored");
 }

@@ -14,7 +14,7 @@ import {
 } from "./data-folder.js";
 import type { FaultPlan } from "./fault-plan.js";
 import { FaultStore } from "./fault-store.js";
-import { createStore } from "./genesis.js";
+import { type CreationStep, createStore } from "./genesis.js";
 import { LevelStore } from "./level-store.js";
 import { checkLevelFiles } from "./leveldb-check.js";
 import { verifyHorizon } from "./log-reader.js";
@@ -37,6 +37,8 @@ export interface OpenDataFolderOptions {
   readonly nowMs?: () => number;
   /** Makes the id of a new store, a lower-case UUID; default a random one. */
   readonly newStoreId?: () => string;
+  /** Told of every durable step of making a store, for crash tests; default: nobody. */
+  readonly onCreationStep?: (step: CreationStep) => void;
   /** Faults between the store and its caller, for tests; default none. */
   readonly faults?: FaultPlan;
 }
@@ -83,6 +85,7 @@ async function openOrCreate(
     partition: options.partition ?? 0,
     storeId: (options.newStoreId ?? randomUUID)(),
     nowMs: (options.nowMs ?? Date.now)(),
+    ...(options.onCreationStep === undefined ? {} : { onStep: options.onCreationStep }),
   });
   return openExisting(directory, options, true);
 }
@@ -119,6 +122,8 @@ async function openExisting(
     level.raiseEpoch(meta.identity.epoch);
     // LevelDB has begun a new log by now; the one that ended in the failure is no longer read.
     await rm(failureMark, { force: true });
+    // Left by a second maker that found the store made.
+    await rm(join(directory, FOLDER.creating), { force: true });
     const store = faults === undefined ? level : new FaultStore(level, faults);
     return { directory, isNew, store, meta, secret, close: () => store.close() };
   } catch (error) {
