@@ -6,14 +6,21 @@ const conditions = ["pawl-source"];
 /** Worker threads inherit it, and so can run the sources too. */
 const sourceHooks = new URL("./test/support/source-hooks.mjs", import.meta.url).href;
 
-/** Tests of another project's kind say so in their name: `disk-full.root.test.ts`. */
-const SPECIAL_TESTS = ["test/**/*.root.test.ts", "test/set-up/**"];
-
+/** Where each project's tests are; `core` has all that no other has. */
 const INCLUDES: Readonly<Record<ProjectName, string>> = {
   core: "test/**/*.test.ts",
-  "set-up": "test/set-up/**/*.test.ts",
+  crash: "test/crash/**/*.test.ts",
   root: "test/**/*.root.test.ts",
+  "set-up": "test/set-up/**/*.test.ts",
 };
+
+/** A test that needs root says so in its name wherever it is, and is of that project alone. */
+function listExcludes(name: ProjectName): string[] {
+  const others = PROJECTS.filter((project) => project.name !== name && project.name !== "core");
+  const excluded = name === "core" ? others.map((project) => INCLUDES[project.name]) : [];
+  const roots = name === "root" ? [] : [INCLUDES.root];
+  return ["**/node_modules/**", "**/dist/**", ...excluded, ...roots];
+}
 
 export default defineConfig({
   resolve: { conditions },
@@ -28,7 +35,7 @@ export default defineConfig({
       test: {
         name,
         include: [INCLUDES[name]],
-        exclude: ["**/node_modules/**", "**/dist/**", ...(name === "core" ? SPECIAL_TESTS : [])],
+        exclude: listExcludes(name),
         // One project after the other: set-up's own `npm ci` must not slow what watches a clock.
         sequence: { groupOrder: position },
       },

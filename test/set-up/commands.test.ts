@@ -38,7 +38,8 @@ function npm(args: readonly string[], cli: string = findNpm()): Running {
     cwd: clone.root,
     env: {
       PATH: path,
-      HOME: "/proc/none",
+      // Below a file nobody can make a folder, not even root.
+      HOME: join(clone.root, "package.json", "home"),
       NODE_ENV: "production",
       npm_config_cache: cache,
       npm_config_ignore_scripts: "true",

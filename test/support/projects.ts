@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The test projects. `core` needs only Node and npm; the others say what more they need. */
-export type ProjectName = "core" | "set-up" | "root";
+export type ProjectName = "core" | "crash" | "root" | "set-up";
 
 /** A project, and whether it runs on this machine. */
 export interface Project {
@@ -22,6 +22,7 @@ const isCi = process.env["CI"] === "true";
  */
 export const PROJECTS: readonly Project[] = [
   { name: "core", needs: "nothing more", isRun: true },
+  { name: "crash", needs: "nothing more", isRun: true },
   { name: "root", needs: "the right to mount a tmpfs (root on Linux)", isRun: isCi || canMount() },
   { name: "set-up", needs: "nothing more", isRun: true },
 ];
