@@ -1,38 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDataFolder } from "@pawl/server/log/open-store.js";
 import { afterAll, describe, expect, test } from "vitest";
+import { mountSmallFileSystem } from "../support/small-file-system.js";
 import { acknowledgedIn, expectAcknowledged } from "./support/acknowledged.js";
 import { runChild } from "./support/child.js";
 
-/** A file system of so many bytes in memory, or why there is none. */
-function mountSmall(bytes: number): { readonly directory: string } | { readonly reason: string } {
-  const directory = mkdtempSync(join(tmpdir(), "pawl-full-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", directory], {
-      stdio: "pipe",
-    });
-    return { directory };
-  } catch (error) {
-    rmSync(directory, { recursive: true });
-    return { reason: `no file system could be mounted (${String(error).split("\n")[0]})` };
-  }
-}
+const { folder: mount, remove } = mountSmallFileSystem(24 * 1024 * 1024);
 
-const mounted = mountSmall(24 * 1024 * 1024);
-const mount = "directory" in mounted ? mounted.directory : "";
-const name =
-  "reason" in mounted
-    ? `a full disk (skipped: ${mounted.reason})`
-    : "a full disk (tmpfs of 24 MiB)";
-
-describe.skipIf(mount === "")(name, () => {
-  afterAll(() => {
-    execFileSync("umount", [mount]);
-    rmSync(mount, { recursive: true });
-  });
+describe("a full disk (tmpfs of 24 MiB)", () => {
+  afterAll(remove);
 
   test("ends the handle, and loses nothing acknowledged once it has room again", async () => {
     const directory = join(mount, "data");

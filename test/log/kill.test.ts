@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeKernelFile } from "@pawl/server/log/data-folder.js";
+import { openDataFolder } from "@pawl/server/log/open-store.js";
 import { expect, test } from "vitest";
 import { acknowledgedIn, expectAcknowledged } from "./support/acknowledged.js";
 import { startChild } from "./support/child.js";
@@ -36,6 +38,34 @@ test("a store whose process is killed, again and again, loses nothing that it ac
     }
     expect(sequences.length).toBeGreaterThan(100);
   } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test("a store that another process has open is refused, and is free when that process is killed", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "pawl-two-"));
+  const child = startChild("write-until-killed.ts", [directory]);
+  try {
+    const ended = new Promise((resolve) => {
+      child.on("close", resolve);
+    });
+    const isOpen = new Promise((resolve) => {
+      child.stdout?.once("data", resolve);
+    });
+    child.stdout?.resume();
+    await isOpen;
+    if (child.pid === undefined) throw new Error("no child");
+    await writeKernelFile(directory, { pid: child.pid, port: 7_295 });
+    await expect(openDataFolder(directory, { create: true })).rejects.toMatchObject({
+      code: "PAWL_STORE_LOCKED",
+      pid: child.pid,
+      message: expect.stringContaining(`process ${child.pid} (port 7295)`),
+    });
+    child.kill("SIGKILL");
+    await ended;
+    await (await openDataFolder(directory, { create: false })).close();
+  } finally {
+    child.kill("SIGKILL");
     await rm(directory, { recursive: true });
   }
 });

@@ -1,10 +1,12 @@
-import { buildChunk, CHUNK_ORIGIN } from "@pawl/server/log/chunk.js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { CheckpointSealedSchema, EventSchema } from "@pawl/proto/log/v1/event_pb.js";
+import { buildChunk, CHUNK_ORIGIN, readChunk } from "@pawl/server/log/chunk.js";
 import { chunkKey, nameKey, runKey, segmentKey, visibilityKey } from "@pawl/server/log/key.js";
 import { readLog, verifyHorizon } from "@pawl/server/log/log-reader.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { genesisPuts, readMeta, type StoreMeta } from "@pawl/server/log/meta.js";
 import { writeRow } from "@pawl/server/log/row.js";
-import { chainPointOf } from "@pawl/server/log/segment.js";
+import { chainPointOf, SegmentBuilder } from "@pawl/server/log/segment.js";
 import type { RowPut, Store } from "@pawl/server/log/store.js";
 import { StoreDamaged } from "@pawl/server/log/store-errors.js";
 import { type VerifyReport, verifyLog } from "@pawl/server/log/verify-log.js";
@@ -185,6 +187,41 @@ describe("verifying chunks and rows", () => {
       { stage: "rows", key: Buffer.from(run).toString("hex") },
       { stage: "rows", key: Buffer.from(visibilityOf(1)).toString("hex") },
       { stage: "rows", key: "7e000001" },
+    ]);
+  });
+});
+
+describe("verifying seals", () => {
+  /** A segment of run 0 whose one event seals chunk 0 of run 1 with this hash. */
+  async function seal(sample: Sample, hash: Uint8Array, chunk = 0): Promise<void> {
+    const value = create(CheckpointSealedSchema, { chunks: [{ run: 1, chunk, hash }] });
+    const body = { case: "checkpointSealed" as const, value };
+    const event = toBinary(EventSchema, create(EventSchema, { body }));
+    const builder = new SegmentBuilder();
+    builder.begin(41, 0, sample.chain.at(-1)?.hash ?? new Uint8Array());
+    const bytes = Uint8Array.of(event.byteLength, ...event);
+    builder.addSlice({ runNumber: 0, firstEventNumber: 1, count: 1, bytes });
+    await sample.store.append([{ firstSequence: 41, value: builder.finish().value }], fence);
+  }
+
+  const key = chunkKey.encode({ partition: 0, runNumber: 1, chunkNumber: 0 });
+
+  test("finds the sealed chunk", async () => {
+    const sample = await makeSample();
+    await seal(sample, readChunk(key, sample.store.get(key) ?? new Uint8Array()).hash);
+    expect(await problemsOf(sample)).toEqual([]);
+  });
+
+  test("refuses another chunk in its place, sound as it is, and a missing one", async () => {
+    const replaced = await makeSample();
+    await seal(replaced, new Uint8Array(32));
+    expect(await problemsOf(replaced)).toMatchObject([
+      { stage: "log", key: Buffer.from(key).toString("hex") },
+    ]);
+    const missing = await makeSample();
+    await seal(missing, new Uint8Array(32), 7);
+    expect(await problemsOf(missing)).toMatchObject([
+      { stage: "log", message: expect.stringContaining("it is missing") },
     ]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Checks all that is stored, in bounded memory: the chain of segments from the anchor to the head, the chunks of every
- * run and their chain, and the envelope of every row. Whether rows say what their events say is for those who know the
- * events: they look at segments and chunks as they come by, through `VerifyVisitor`.
+ * run, their chain and their seals, and the envelope of every row. Whether rows say what their events say is for those
+ * who know the events: they look at segments and chunks as they come by, through `VerifyVisitor`.
  *
  * A problem ends nothing: the rest is checked as well. The first problem of the log names the first bad sequence.
  */
@@ -22,6 +22,7 @@ import { type ChainPoint, chainPointOf, readSegment, type Segment, verifyLink } 
 import type { RowPut, Store } from "./store.js";
 import { damageIn, StoreDamaged, StoreFailed } from "./store-errors.js";
 import { readPages } from "./store-scan.js";
+import { storeSlicesOf, verifySeals } from "./verify-seals.js";
 
 /** What is being checked. */
 export type VerifyStage = "log" | "history" | "rows";
@@ -163,6 +164,7 @@ class Verification {
         runNumber = chunk.runNumber;
         yield* this.#checkAll([
           () => verifyChunkLink(point, chunk),
+          () => chunk.runNumber > 0 || verifySeals(this.#store, this.#partition, chunk.slices()),
           () => this.#visitor.chunk?.(chunk),
         ]);
         point = chunkPointOf(chunk);
@@ -225,6 +227,7 @@ class Verification {
     return this.#checkAll([
       () => previous === undefined || verifyLink(previous, segment),
       () => checkHorizon(this.#meta.horizon, segment),
+      () => verifySeals(this.#store, this.#partition, storeSlicesOf(segment)),
       () => this.#visitor.segment?.(segment),
     ]);
   }

@@ -35,7 +35,7 @@ export async function makeFolder(directory: string): Promise<void> {
       const chain = sampleChain(point ?? meta.anchor, 20);
       await store.append(chain, fence);
       point = chain.at(-1)?.end;
-      const puts = [0, 1].flatMap((at) => rowsOf(half * 100 + batch * 10 + at));
+      const puts = [0, 1].flatMap((at) => rowsOf(1 + half * 100 + batch * 10 + at));
       await store.putRows({ puts, deletes: [], ranges: [] }, fence);
     }
     await close();
