@@ -126,7 +126,8 @@ function repeatedReport(
   leaseVersion: number,
   compare: () => Rejection | undefined,
 ): Decision {
-  if (task.reportedLeaseVersion !== leaseVersion) {
+  // No lease has version 0, which stands for "nothing reported".
+  if (leaseVersion === 0 || task.reportedLeaseVersion !== leaseVersion) {
     return reject(leaseLost(task, leaseVersion));
   }
   const conflict = compare();

@@ -1,0 +1,198 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import type {
+  CancelRun,
+  CompleteTask,
+  ConfirmCancel,
+  EndLease,
+  FailTask,
+  Finding,
+  FireDeadline,
+  IntendOperation,
+  LeaseTask,
+  ObservedOutcome,
+  ObserveOperation,
+  ReconcileOperation,
+  RecordStep,
+  ResolveReview,
+  StartRun,
+  TerminateRun,
+} from "@pawl/server/core/command.js";
+import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
+import { MAIL_KEY } from "./events.js";
+import { failure, fingerprint, payload } from "./values.js";
+
+/** Starts run `r1`. */
+export function startRun(plan: CompiledPlan, parts: Partial<StartRun> = {}): StartRun {
+  return {
+    kind: "StartRun",
+    namespace: "default",
+    runId: "r1",
+    workflow: "w",
+    plan,
+    input: undefined,
+    fingerprint: fingerprint(1),
+    labels: [],
+    traceparent: "",
+    ...parts,
+  };
+}
+
+/** Gives a task to worker `w1`. */
+export function leaseTask(task: number, parts: Partial<LeaseTask> = {}): LeaseTask {
+  return { kind: "LeaseTask", task, sessionId: "s1", worker: "w1", ...parts };
+}
+
+/** Ends a lease. */
+export function endLease(
+  leaseVersion: number,
+  reason: LeaseEndReason = LeaseEndReason.RETURNED,
+  parts: Partial<EndLease> = {},
+): EndLease {
+  return {
+    kind: "EndLease",
+    task: 0,
+    leaseVersion,
+    reason,
+    delayMs: 0,
+    progress: undefined,
+    ...parts,
+  };
+}
+
+/** Reports a completion of task 0. */
+export function completeTask(
+  leaseVersion: number,
+  parts: Partial<CompleteTask> = {},
+): CompleteTask {
+  return { kind: "CompleteTask", task: 0, leaseVersion, output: undefined, ...parts };
+}
+
+/** Reports a failed attempt of task 0. */
+export function failTask(leaseVersion: number, parts: Partial<FailTask> = {}): FailTask {
+  return {
+    kind: "FailTask",
+    task: 0,
+    leaseVersion,
+    failure: failure(),
+    retryAfterMs: undefined,
+    progress: undefined,
+    ...parts,
+  };
+}
+
+/** Reports that task 0 stopped. */
+export function confirmCancel(
+  leaseVersion: number,
+  parts: Partial<ConfirmCancel> = {},
+): ConfirmCancel {
+  return { kind: "ConfirmCancel", task: 0, leaseVersion, failure: failure(), ...parts };
+}
+
+/** Records the step `draw` of task 0. */
+export function recordStep(leaseVersion: number, parts: Partial<RecordStep> = {}): RecordStep {
+  return {
+    kind: "RecordStep",
+    task: 0,
+    leaseVersion,
+    name: "draw",
+    key: undefined,
+    value: payload(6),
+    failure: undefined,
+    seenThrough: 0,
+    read: false,
+    ...parts,
+  };
+}
+
+/** Intends the operation `mail` of task 0 at an opaque sink: calls take 1 s, and settle 5 s later. */
+export function intend(
+  leaseVersion: number,
+  intentId: string,
+  parts: Partial<IntendOperation> = {},
+): IntendOperation {
+  return {
+    kind: "IntendOperation",
+    namespace: "default",
+    lease: { task: 0, leaseVersion },
+    intentId,
+    name: "mail",
+    scope: OperationScope.TASK,
+    key: undefined,
+    target: "ann@example.org",
+    payload: payload("dear Ann"),
+    fingerprint: fingerprint(2),
+    sinkKind: SinkKind.OPAQUE,
+    keyWindowMs: 0,
+    settleMs: 5000,
+    callTimeoutMs: 1000,
+    seenThrough: 0,
+    ...parts,
+  };
+}
+
+/** Says how a call of `mail` ended. */
+export function observe(
+  intentId: string,
+  outcome: ObservedOutcome,
+  operationKey: string = MAIL_KEY,
+): ObserveOperation {
+  return { kind: "ObserveOperation", operationKey, intentId, outcome };
+}
+
+/** Says that a call of `mail` returned. */
+export function observeResult(
+  intentId: string,
+  value: Uint8Array = payload("ok"),
+): ObserveOperation {
+  return observe(intentId, { case: "result", value });
+}
+
+/** Says what a look-up of `mail` found. */
+export function reconcile(
+  leaseVersion: number,
+  intentId: string,
+  finding: Finding,
+  parts: Partial<ReconcileOperation> = {},
+): ReconcileOperation {
+  return {
+    kind: "ReconcileOperation",
+    lease: { task: 0, leaseVersion },
+    operationKey: MAIL_KEY,
+    intentId,
+    finding,
+    ...parts,
+  };
+}
+
+/** Says that a deadline of a task may be due. */
+export function fireDeadline(task = 0): FireDeadline {
+  return { kind: "FireDeadline", task };
+}
+
+/** Asks the run to stop. */
+export function cancelRun(expectedVersion?: number): CancelRun {
+  return { kind: "CancelRun", expectedVersion, reason: "enough" };
+}
+
+/** Ends the run at once. */
+export function terminateRun(expectedVersion?: number): TerminateRun {
+  return { kind: "TerminateRun", expectedVersion, reason: "now" };
+}
+
+/** Resolves review 0. */
+export function resolveReview(
+  choice: ReviewChoice,
+  parts: Partial<ResolveReview> = {},
+): ResolveReview {
+  return {
+    kind: "ResolveReview",
+    review: 0,
+    expectedVersion: 1,
+    choice,
+    result: undefined,
+    reason: "looked",
+    ...parts,
+  };
+}

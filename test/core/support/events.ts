@@ -1,0 +1,273 @@
+import { DoubtCause, LeaseEndReason, type TaskTimeoutKind } from "@pawl/proto/log/v1/event_pb.js";
+import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventBody, EventValue } from "@pawl/server/core/event.js";
+import { failure, fingerprint, payload, START_MS } from "./values.js";
+
+type Event<C extends EventBody["case"]> = Extract<EventBody, { case: C }>;
+
+/** A worker got a task. */
+export function leased(
+  task: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"taskLeased">> = {},
+): Event<"taskLeased"> {
+  return {
+    case: "taskLeased",
+    value: { task, leaseVersion, attempt: leaseVersion, sessionId: "s1", worker: "w1", ...parts },
+  };
+}
+
+/** A task completed. */
+export function completed(
+  task: number,
+  leaseVersion: number,
+  output?: Uint8Array,
+): Event<"taskCompleted"> {
+  return { case: "taskCompleted", value: { task, leaseVersion, output } };
+}
+
+/** An attempt failed for good; `parts` say otherwise. */
+export function attemptFailed(
+  task: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"attemptFailed">> = {},
+): Event<"attemptFailed"> {
+  return {
+    case: "attemptFailed",
+    value: {
+      task,
+      leaseVersion,
+      failure: failure(),
+      next: TaskStatus.FAILED,
+      readyAtMs: 0,
+      progress: undefined,
+      ...parts,
+    },
+  };
+}
+
+/** A lease ended and its task is READY again, by default because the worker gave it back. */
+export function leaseEnded(
+  task: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"leaseEnded">> = {},
+): Event<"leaseEnded"> {
+  return {
+    case: "leaseEnded",
+    value: {
+      task,
+      leaseVersion,
+      reason: LeaseEndReason.RETURNED,
+      next: TaskStatus.READY,
+      readyAtMs: 0,
+      progress: undefined,
+      failure: undefined,
+      unacknowledgedOffers: 0,
+      review: 0,
+      usesAttempt: false,
+      ...parts,
+    },
+  };
+}
+
+/** A backoff is over. */
+export function taskReady(task: number): Event<"taskReady"> {
+  return { case: "taskReady", value: { task } };
+}
+
+/** A task ran out of time. */
+export function timedOut(
+  task: number,
+  kind: TaskTimeoutKind,
+  says: FailureShape = failure(),
+): Event<"taskTimedOut"> {
+  return { case: "taskTimedOut", value: { task, kind, failure: says } };
+}
+
+/** A step was recorded. */
+export function stepRecorded(
+  task: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"stepRecorded">> = {},
+): Event<"stepRecorded"> {
+  return {
+    case: "stepRecorded",
+    value: {
+      task,
+      leaseVersion,
+      name: "draw",
+      key: undefined,
+      value: payload(6),
+      failure: undefined,
+      seenThrough: 0,
+      observedAtMs: 0,
+      ...parts,
+    },
+  };
+}
+
+/** The key of the operation `mail` of task `only` in run `r1`. */
+export const MAIL_KEY = "task/default/r1/1/only/mail/1";
+
+/** Declares the operation `mail` of task 0 at an opaque sink: calls take 1 s, and settle 5 s later. */
+export function declaration(
+  parts: Partial<OperationDeclarationShape> = {},
+): OperationDeclarationShape {
+  return {
+    key: MAIL_KEY,
+    uuid: "00000000-0000-8000-8000-000000000000",
+    name: "mail",
+    scope: OperationScope.TASK,
+    task: 0,
+    discriminator: undefined,
+    target: "ann@example.org",
+    payload: payload("dear Ann"),
+    fingerprint: fingerprint(2),
+    sinkKind: SinkKind.OPAQUE,
+    keyWindowEndsMs: 0,
+    settleMs: 5000,
+    callTimeoutMs: 1000,
+    planVersion: 1,
+    namespace: "",
+    ...parts,
+  };
+}
+
+/** The first intent of an operation, under lease 1 of task 0, at the start of the run. */
+export function declared(
+  parts: Partial<OperationDeclarationShape> = {},
+  intent: Partial<EventValue<"operationIntended">> = {},
+): Event<"operationIntended"> {
+  return intended({ declaration: declaration(parts), ...intent });
+}
+
+/** Another intent of operation 0. */
+export function intended(
+  parts: Partial<EventValue<"operationIntended">> = {},
+): Event<"operationIntended"> {
+  return {
+    case: "operationIntended",
+    value: {
+      operation: 0,
+      intentId: "i1",
+      leaseVersion: 1,
+      callByMs: START_MS + 1000,
+      declaration: undefined,
+      seenThrough: 0,
+      task: 0,
+      principal: "",
+      ...parts,
+    },
+  };
+}
+
+type Outcome = EventValue<"operationObserved">["outcome"];
+
+/** A call of operation 0 ended. */
+export function observed(
+  outcome: Outcome,
+  next: OperationStatus,
+  parts: Partial<EventValue<"operationObserved">> = {},
+): Event<"operationObserved"> {
+  return {
+    case: "operationObserved",
+    value: { operation: 0, intentId: "i1", outcome, next, late: false, ...parts },
+  };
+}
+
+/** A call of operation 0 ended, and nobody knows how. */
+export function observedUnknown(intentId = "i1"): Event<"operationObserved"> {
+  const outcome = { case: "unknown", value: failure({ kind: "Timeout" }) } as const;
+  return observed(outcome, OperationStatus.IN_DOUBT, { intentId });
+}
+
+/** A call of operation 0 provably never left. */
+export function observedNotSent(intentId = "i1"): Event<"operationObserved"> {
+  const outcome = { case: "notSent", value: failure({ kind: "NotSent" }) } as const;
+  return observed(outcome, OperationStatus.INTENDED, { intentId });
+}
+
+/** A call of operation 0 returned. */
+export function observedResult(value: Uint8Array = payload("ok")): Event<"operationObserved"> {
+  return observed({ case: "result", value }, OperationStatus.OBSERVED);
+}
+
+/** The sink said no to operation 0. */
+export function observedRefused(): Event<"operationObserved"> {
+  const outcome = { case: "refused", value: failure({ kind: "NoSuchAccount" }) } as const;
+  return observed(outcome, OperationStatus.REFUSED);
+}
+
+/** The outcome of a call of operation 0 became unknown, by default because its lease ended. */
+export function doubted(
+  operation = 0,
+  cause: DoubtCause = DoubtCause.LEASE_ENDED,
+): Event<"operationDoubted"> {
+  return { case: "operationDoubted", value: { operation, cause } };
+}
+
+/** A look-up of operation 0. */
+export function reconciled(
+  finding: EventValue<"operationReconciled">["finding"],
+  next: OperationStatus,
+  lookUpAtMs = 0,
+): Event<"operationReconciled"> {
+  return { case: "operationReconciled", value: { operation: 0, finding, next, lookUpAtMs } };
+}
+
+/** A review of operation 0. */
+export function reviewOpened(
+  parts: Partial<EventValue<"reviewOpened">> = {},
+): Event<"reviewOpened"> {
+  return {
+    case: "reviewOpened",
+    value: {
+      review: 0,
+      subject: ReviewSubject.OPERATION,
+      operation: 0,
+      task: 0,
+      known: "little",
+      ...parts,
+    },
+  };
+}
+
+/** A review was resolved. */
+export function reviewResolved(
+  choice: ReviewChoice,
+  parts: Partial<EventValue<"reviewResolved">> = {},
+): Event<"reviewResolved"> {
+  const result = choice === ReviewChoice.DONE ? payload("seen") : undefined;
+  return {
+    case: "reviewResolved",
+    value: { review: 0, choice, result, reason: "looked", principal: "", ...parts },
+  };
+}
+
+/** Somebody asked the run to stop. */
+export function cancelRequested(reason = "enough"): Event<"cancelRequested"> {
+  return { case: "cancelRequested", value: { reason, principal: "" } };
+}
+
+/** A leased task stopped. */
+export function taskCancelled(task: number, leaseVersion: number): Event<"taskCancelled"> {
+  return { case: "taskCancelled", value: { task, leaseVersion, failure: failure() } };
+}
+
+/** The run ended. */
+export function runClosed(
+  status: RunStatus,
+  parts: Partial<EventValue<"runClosed">> = {},
+): Event<"runClosed"> {
+  return { case: "runClosed", value: { status, principal: "", ...parts } };
+}
+
+/** The kernel's own code failed for the run. */
+export function runFaulted(): Event<"runFaulted"> {
+  return { case: "runFaulted", value: { command: "CompleteTask", error: "boom" } };
+}
