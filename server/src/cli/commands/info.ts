@@ -1,0 +1,66 @@
+import {
+  type GetServerInfoResponse,
+  GetServerInfoResponseSchema,
+} from "@pawl/proto/v1/admin_service_pb.js";
+import type { Command } from "commander";
+import { CALL_TIMEOUT_MS } from "../connection.js";
+import type { CliContext } from "../context.js";
+import { clean, count, formatNumber } from "../format/text.js";
+import { type Clock, formatTime } from "../format/time.js";
+import { addKernelOptions, type KernelOptions } from "../options.js";
+import { withKernel } from "../with-kernel.js";
+
+/** `pawl info`. */
+export function addInfo(program: Command, context: CliContext): void {
+  const command = program
+    .command("info")
+    .description("show the kernel's version, store, bounds and load");
+  addKernelOptions(command).action((options: KernelOptions) =>
+    withKernel(context, options, async ({ kernel, out, followUps }) => {
+      const info = await kernel.admin.getServerInfo({}, { timeoutMs: CALL_TIMEOUT_MS });
+      if (out.isJson) {
+        out.message(GetServerInfoResponseSchema, info);
+        return;
+      }
+      out.lines(
+        `Pawl ${out.style("bold", clean(info.version))} answers at ${clean(kernel.url)}.`,
+        ...(info.diskLow
+          ? [out.style("attention", "Its disk is low: new runs are refused, running ones go on.")]
+          : []),
+      );
+      out.fields(infoFields(info, out.clock));
+      out.next([followUps.command("run list"), followUps.command("reviews list")]);
+    }),
+  );
+}
+
+function infoFields(
+  info: GetServerInfoResponse,
+  clock: Clock,
+): (readonly [string, string | undefined])[] {
+  const { limits, durableSequence, horizonSequence } = info;
+  return [
+    ["store", `${info.storeId}, epoch ${info.storeEpoch}`],
+    ["ready since", formatTime(info.readyAt, clock)],
+    ["kernel time", formatTime(info.now, clock)],
+    [
+      "log",
+      `${count(durableSequence, "durable event")}, ${formatNumber(durableSequence - horizonSequence)} of them not yet in rows`,
+    ],
+    ["in memory", count(info.residentRuns, "run")],
+    ["protocol", `version ${info.protocolVersion}`],
+    ["features", info.features.join(", ")],
+    ...(limits === undefined
+      ? []
+      : [
+          ["longest message", count(limits.messageBytesMax, "byte")] as const,
+          ["longest inline content", count(limits.inlineBytesMax, "byte")] as const,
+          [
+            "longest plan",
+            `${count(limits.planTasksMax, "task")}, ${count(limits.planBytesMax, "byte")}`,
+          ] as const,
+          ["longest id", count(limits.idBytesMax, "byte")] as const,
+          ["largest batch", count(limits.batchItemsMax, "item")] as const,
+        ]),
+  ];
+}

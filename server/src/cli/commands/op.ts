@@ -1,0 +1,115 @@
+import {
+  type Operation,
+  OperationSchema,
+  type OperationStatus,
+  OperationStatusSchema,
+} from "@pawl/proto/v1/operation_pb.js";
+import type { Command } from "commander";
+import { CALL_TIMEOUT_MS } from "../connection.js";
+import type { CliContext } from "../context.js";
+import { enumChoices } from "../format/enum-word.js";
+import {
+  OPERATION_HEADINGS,
+  operationFields,
+  operationHeadline,
+  operationRow,
+} from "../format/operation.js";
+import { count } from "../format/text.js";
+import { addKernelOptions, enumWordOption, type KernelOptions, wholeNumber } from "../options.js";
+import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { type KernelSession, withKernel } from "../with-kernel.js";
+
+interface ListOptions extends KernelOptions {
+  readonly status?: OperationStatus;
+  readonly limit: number;
+}
+
+/** `pawl op …`: the ledger. */
+export function addOpCommands(program: Command, context: CliContext): void {
+  const group = program.command("op").description("read the ledger of external effects");
+  const show = group
+    .command("show")
+    .description("show one operation with its request and outcome")
+    .argument("<key>", "the operation key");
+  addKernelOptions(show).action((key: string, options: KernelOptions) =>
+    withKernel(context, options, (session) => showOperation(session, key)),
+  );
+  const list = group
+    .command("list")
+    .description("list the operations of a run, or of all runs")
+    .argument("[run]", "only operations of this run")
+    .option(
+      "--status <status>",
+      `only operations in this state: ${enumChoices(OperationStatusSchema).join(", ")}`,
+      enumWordOption(OperationStatusSchema),
+    )
+    .option("--limit <count>", "most operations to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
+  addKernelOptions(list).action((runId: string | undefined, options: ListOptions) =>
+    withKernel(context, options, (session) => listOperations(session, runId, options)),
+  );
+}
+
+async function showOperation(session: KernelSession, key: string): Promise<void> {
+  const { kernel, namespace, out, followUps } = session;
+  const { operation } = await kernel.operations.getOperation(
+    { namespace, key },
+    { timeoutMs: CALL_TIMEOUT_MS },
+  );
+  if (operation === undefined) {
+    throw new Error(`Expected operation "${key}" in the answer, but it is absent`);
+  }
+  if (out.isJson) {
+    out.message(OperationSchema, operation);
+    return;
+  }
+  const { runId, reviewId } = operation;
+  out.lines(operationHeadline(operation, out.style));
+  out.fields(operationFields(operation, out.clock));
+  const ofRun = runId === "" ? [] : ["--run", runId];
+  out.next([
+    ...(reviewId === "" ? [] : [followUps.command("reviews list", [], ofRun)]),
+    ...(runId === "" ? [] : [followUps.command("report", [runId])]),
+  ]);
+}
+
+async function listOperations(
+  session: KernelSession,
+  runId: string | undefined,
+  { status = 0, limit }: ListOptions,
+): Promise<void> {
+  const { kernel, namespace } = session;
+  const { items, hasMore } = await readList(limit, async (page) => {
+    const answer = await kernel.operations.listOperations(
+      { namespace, runId: runId ?? "", status, ...page },
+      { timeoutMs: CALL_TIMEOUT_MS },
+    );
+    return { items: answer.operations, nextPageToken: answer.nextPageToken };
+  });
+  printOperations(session, items);
+  if (hasMore) {
+    session.out.notice(
+      `There are more than ${count(items.length, "operation")}; --limit lists more.`,
+    );
+  }
+}
+
+function printOperations(
+  { out, followUps }: KernelSession,
+  operations: readonly Operation[],
+): void {
+  if (out.isJson) {
+    for (const operation of operations) out.message(OperationSchema, operation);
+    return;
+  }
+  const [first] = operations;
+  if (first === undefined) {
+    out.lines("No operation matches.");
+    return;
+  }
+  out.lines(`${count(operations.length, "operation")}.`);
+  out.table(
+    OPERATION_HEADINGS,
+    operations.map((operation) => operationRow(operation, out.clock)),
+  );
+  out.next([followUps.command("op show", [first.key])]);
+}

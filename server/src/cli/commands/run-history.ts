@@ -1,0 +1,41 @@
+import { type HistoryEvent, HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
+import type { Command } from "commander";
+import type { CliContext } from "../context.js";
+import { eventLine } from "../format/event.js";
+import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
+import type { Output } from "../output.js";
+import { type KernelSession, withKernel } from "../with-kernel.js";
+
+interface HistoryOptions extends KernelOptions {
+  readonly from: number;
+}
+
+/** `pawl run history RUN`. */
+export function addRunHistory(group: Command, context: CliContext): void {
+  const command = group
+    .command("history")
+    .description("print the recorded events of a run")
+    .argument("<run>", "id of the run")
+    .option("--from <number>", "first event number to print", wholeNumber(1, UINT32_MAX), 1);
+  addKernelOptions(command).action((runId: string, options: HistoryOptions) =>
+    withKernel(context, options, (session) => printHistory(session, runId, options.from)),
+  );
+}
+
+async function printHistory(session: KernelSession, runId: string, from: number): Promise<void> {
+  const { kernel, namespace, out, followUps } = session;
+  let events = 0;
+  for await (const page of kernel.runs.getHistory({ namespace, runId, fromNumber: from })) {
+    for (const event of page.events) printEvent(out, event);
+    events += page.events.length;
+  }
+  if (out.isJson) return;
+  if (events === 0) out.lines(`The run has no event from number ${from} on.`);
+  out.next([followUps.command("report", [runId])]);
+}
+
+/** One event: an object with `--json`, else a line. */
+function printEvent(out: Output, event: HistoryEvent): void {
+  if (out.isJson) out.message(HistoryEventSchema, event);
+  else out.lines(eventLine(event, out.clock, out.style));
+}

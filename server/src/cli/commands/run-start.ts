@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { create, fromJsonString } from "@bufbuild/protobuf";
+import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
+import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
+import { type StartRunResult, StartRunResultSchema } from "@pawl/proto/v1/run_service_pb.js";
+import type { Command } from "commander";
+import { usageError } from "../cli-error.js";
+import { CALL_TIMEOUT_MS } from "../connection.js";
+import type { CliContext } from "../context.js";
+import { refusedBy } from "../describe-error.js";
+import { clean } from "../format/text.js";
+import { messageFields } from "../json.js";
+import { addKernelOptions, type KernelOptions, keyValue } from "../options.js";
+import { type KernelSession, withKernel } from "../with-kernel.js";
+
+interface StartOptions extends KernelOptions {
+  readonly plan: string;
+  readonly input?: string;
+  readonly id?: string;
+  readonly label?: readonly (readonly [string, string])[];
+}
+
+/** `pawl run start WORKFLOW --plan FILE`. */
+export function addRunStart(group: Command, context: CliContext): void {
+  const command = group
+    .command("start")
+    .description("start a run of a plan; the same id with the same request is answered as existing")
+    .argument("<workflow>", "name of the workflow")
+    .requiredOption("--plan <file>", "the plan, a file in protobuf's JSON form of pawl.v1.Plan")
+    .option("--input <json>", "the run's input: JSON, or @FILE with JSON in it")
+    .option("--id <run>", "id of the run, the identity of the start (default: a new UUID)")
+    .option("--label <key=value>", "a label for lists; may be given again", keyValue);
+  addKernelOptions(command).action(async (workflow: string, options: StartOptions) => {
+    const plan = await readPlan(context, options.plan);
+    const input = await readContent(context, "--input", options.input);
+    await withKernel(context, options, (session) =>
+      startRun(session, {
+        workflow,
+        plan,
+        input,
+        runId: options.id ?? randomUUID(),
+        labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
+      }),
+    );
+  });
+}
+
+interface Start {
+  readonly workflow: string;
+  readonly plan: Plan;
+  readonly input: Payload | undefined;
+  readonly runId: string;
+  readonly labels: readonly { readonly key: string; readonly value: string }[];
+}
+
+async function startRun(session: KernelSession, start: Start): Promise<void> {
+  const { kernel, namespace, followUps } = session;
+  const { workflow, plan, input, runId, labels } = start;
+  const run = { workflow, plan, runId, labels: [...labels], ...(input && { input }) };
+  const { results, position } = await kernel.runs.startRuns(
+    { namespace, runs: [run] },
+    { timeoutMs: CALL_TIMEOUT_MS },
+  );
+  const [result] = results;
+  if (result?.rejection !== undefined) throw refusedBy(result.rejection, followUps);
+  if (result === undefined) {
+    throw new Error(`Expected one result for the start of run "${runId}", but none came`);
+  }
+  printStarted(session, start, { result, position });
+}
+
+function printStarted(
+  { out, followUps }: KernelSession,
+  { runId, workflow }: Start,
+  { result, position }: { readonly result: StartRunResult; readonly position: Uint8Array },
+): void {
+  if (out.isJson) {
+    const { correlation: _, ...fields } = messageFields(StartRunResultSchema, result);
+    out.json({ runId, ...fields, position: Buffer.from(position).toString("base64") });
+    return;
+  }
+  const name = `Run ${out.style("bold", clean(runId))} of workflow "${clean(workflow)}"`;
+  out.lines(
+    result.existing
+      ? `${name} existed already with the same request; nothing was changed.`
+      : `${name} is started: its start is durable, and its tasks wait for workers.`,
+  );
+  out.next([followUps.command("run watch", [runId]), followUps.command("why", [runId])]);
+}
+
+async function readPlan(context: CliContext, file: string): Promise<Plan> {
+  const text = await readText(context, "--plan", file);
+  try {
+    return fromJsonString(PlanSchema, text);
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    throw usageError(`Expected ${file} to hold a plan in protobuf's JSON form, but ${found}.`, [
+      'The least plan is {"tasks":[{"name":"main","kind":"KIND"}],"output":"main"}.',
+    ]);
+  }
+}
+
+/** Reads `JSON` or `@FILE` as content of type application/json, its bytes as they were given. */
+export async function readContent(
+  context: CliContext,
+  option: string,
+  given: string | undefined,
+): Promise<Payload | undefined> {
+  if (given === undefined) return undefined;
+  const text = given.startsWith("@") ? await readText(context, option, given.slice(1)) : given;
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    throw usageError(`Expected ${option} to be JSON or @FILE, but ${found}.`);
+  }
+  const data = new TextEncoder().encode(text);
+  return create(PayloadSchema, {
+    contentType: "application/json",
+    body: { case: "data", value: data },
+  });
+}
+
+async function readText(context: CliContext, option: string, file: string): Promise<string> {
+  try {
+    return await readFile(resolve(context.cwd, file), "utf8");
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    throw usageError(`Expected the file of ${option} to be readable, but ${found}.`);
+  }
+}

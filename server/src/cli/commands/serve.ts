@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { DEFAULT_FOLDER, DEFAULT_HOST, DEFAULT_PORT } from "../kernel-url.js";
+import { wholeNumber } from "../options.js";
+
+/** Options of `pawl serve`. */
+export interface ServeOptions {
+  readonly dir: string;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly exitWithParent: boolean;
+  /** Absent: only when a person started it from a terminal. */
+  readonly restart?: boolean;
+  readonly json: boolean;
+}
+
+/** Does `pawl serve`; the answer is the exit code. */
+export type Serve = (options: ServeOptions) => Promise<number>;
+
+/** `pawl serve`. */
+export function addServe(
+  program: Command,
+  serve: Serve,
+  setExitCode: (code: number) => void,
+): void {
+  program
+    .command("serve")
+    .description("serve a data folder; an absent or empty one becomes a new store")
+    .option("--dir <folder>", "the data folder", DEFAULT_FOLDER)
+    .option("--host <address>", "address to listen on", DEFAULT_HOST)
+    .option(
+      "--port <number>",
+      "port to listen on; 0 takes any free one",
+      wholeNumber(0, 65_535),
+      DEFAULT_PORT,
+    )
+    .option(
+      "--exit-with-parent",
+      "stop when stdin ends, as it does when the parent process is gone",
+      false,
+    )
+    .option(
+      "--restart",
+      "start afresh from disk when the store fails (default: on a terminal only)",
+    )
+    .option("--no-restart", "end with exit code 70 when the store fails, also on a terminal")
+    .option("--json", "print one JSON object when it listens", false)
+    .action(async (options: ServeOptions) => setExitCode(await serve(options)));
+}

@@ -1,0 +1,46 @@
+import { type Client, createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { usageError } from "./cli-error.js";
+
+/** How long one unary call may take. */
+export const CALL_TIMEOUT_MS = 30_000;
+
+/** Clients of one kernel over one HTTP/2 connection, which opens with the first call. */
+export interface Connection {
+  readonly url: string;
+  readonly runs: Client<typeof RunService>;
+  readonly operations: Client<typeof OperationService>;
+  readonly reviews: Client<typeof ReviewService>;
+  readonly admin: Client<typeof AdminService>;
+  /** Ends the connection; open streams end with it. */
+  close(): void;
+}
+
+/** Connects to the kernel at `url`. Errors: `CliError` when it is no http or https address. */
+export function connect(url: string): Connection {
+  const baseUrl = parseUrl(url);
+  const sessionManager = new Http2SessionManager(baseUrl);
+  const transport = createGrpcTransport({ baseUrl, sessionManager });
+  return {
+    url: baseUrl,
+    runs: createClient(RunService, transport),
+    operations: createClient(OperationService, transport),
+    reviews: createClient(ReviewService, transport),
+    admin: createClient(AdminService, transport),
+    close: () => sessionManager.abort(),
+  };
+}
+
+function parseUrl(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
+    throw usageError(
+      `Expected the kernel's address to be like http://127.0.0.1:7295, but it is "${url}".`,
+    );
+  }
+  return parsed.href.replace(/\/+$/, "");
+}

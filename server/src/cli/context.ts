@@ -1,0 +1,53 @@
+import type { Clock } from "./format/time.js";
+
+/** What a command sees of the world. Tests give another. */
+export interface CliContext {
+  /** Results: people's text, or JSON with `--json`. */
+  readonly writeOut: (text: string) => void;
+  /** Everything else: notices and errors. */
+  readonly writeError: (text: string) => void;
+  /** Whether results go to a terminal that shows colour. */
+  readonly useColour: boolean;
+  /** Whether a person sits there: `pawl serve` then restarts a kernel whose store failed. */
+  readonly isInteractive: boolean;
+  readonly clock: Clock;
+  /** Folder in which `./.pawl` and `@file` are looked for. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls back when stdin ends, once; the answer stops listening and lets stdin go. */
+  readonly onStdinEnd: (callback: () => void) => () => void;
+}
+
+/** The context of this process. */
+export function processContext(): CliContext {
+  const { env, stdout, stdin } = process;
+  return {
+    writeOut: (text) => void stdout.write(text),
+    writeError: (text) => void process.stderr.write(text),
+    useColour: wantsColour(stdout.isTTY === true, env),
+    isInteractive: stdout.isTTY === true && stdin.isTTY === true,
+    clock: {
+      nowMs: () => Date.now(),
+      offsetMinutes: (atMs) => -new Date(atMs).getTimezoneOffset(),
+    },
+    cwd: process.cwd(),
+    env,
+    onStdinEnd: (callback) => {
+      stdin.once("end", callback).once("error", callback).resume();
+      return () => {
+        stdin.off("end", callback).off("error", callback);
+        // An open pipe would keep this process alive.
+        stdin.destroy();
+      };
+    },
+  };
+}
+
+/** Colour only on a terminal that has it, and never where `NO_COLOR` is set. */
+export function wantsColour(
+  isTerminal: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const { NO_COLOR: noColour, TERM: terminal } = env;
+  return isTerminal && (noColour === undefined || noColour === "") && terminal !== "dumb";
+}

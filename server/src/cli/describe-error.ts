@@ -1,0 +1,152 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema, RetryInfoSchema } from "@pawl/proto/google/rpc/error_details_pb.js";
+import { type Rejection, RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
+import { CliError } from "./cli-error.js";
+import { type ExitCode, exitCodes } from "./exit-codes.js";
+import type { FollowUps } from "./follow-up.js";
+import { formatLength } from "./format/time.js";
+
+/** What describing an error needs to know of the command. */
+export interface ErrorPlace {
+  /** Address of the kernel. */
+  readonly url: string;
+  readonly followUps: FollowUps;
+}
+
+/** A refusal that came inside an answer, as an error. */
+export function refusedBy(rejection: Rejection, followUps: FollowUps): CliError {
+  const { reason, message } = rejection;
+  const next = nextAfter(reason, followUps);
+  return new CliError(message, { exitCode: exitCodeOf(reason), reason, next, rejection });
+}
+
+/** Makes of anything thrown an error that says what was expected, what happened, and what to do next. */
+export function describeError(error: unknown, place: ErrorPlace): CliError {
+  if (error instanceof CliError) return error;
+  if (error instanceof ConnectError) return describeCall(error, place);
+  const reason = codeOf(error);
+  if (error instanceof Error && reason?.startsWith("PAWL_") === true) {
+    return new CliError(error.message, { exitCode: exitCodeOf(reason), reason, cause: error });
+  }
+  return describeDefect(error);
+}
+
+/** An error nobody foresaw: told with its stack, since the stack is what its report needs. */
+export function describeDefect(error: unknown): CliError {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new CliError(`Expected the command to end in a result, but its own code failed: ${text}`, {
+    exitCode: exitCodes.refused,
+    reason: "PAWL_CLI_DEFECT",
+    next: ["Report this with the text above; what the kernel acknowledged before stays."],
+    cause: error,
+  });
+}
+
+function describeCall(error: ConnectError, place: ErrorPlace): CliError {
+  const rejection = error.findDetails(RejectionSchema)[0];
+  const reason = rejection?.reason || error.findDetails(ErrorInfoSchema)[0]?.reason;
+  if (reason === undefined || reason === "") return describeSilence(error, place);
+  const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  const again =
+    retryDelay === undefined
+      ? []
+      : [`Give the same command again in ${formatLength(durationMs(retryDelay))}.`];
+  return new CliError(rejection?.message || error.rawMessage, {
+    exitCode: exitCodeOf(reason),
+    reason,
+    next: [...again, ...nextAfter(reason, place.followUps)],
+    cause: error,
+    ...(rejection === undefined ? {} : { rejection }),
+  });
+}
+
+/** Errors that no kernel worded: nothing answered, or something else did. */
+function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): CliError {
+  const systemCode = systemCodeOf(error);
+  if (systemCode === "ECONNREFUSED" || systemCode === "ENOTFOUND") {
+    return unavailable(`Expected a kernel at ${url}, but nothing listens there.`, error, [
+      "npx --no pawl serve",
+      "Or say where the kernel is: --url URL, or PAWL_URL in the environment.",
+    ]);
+  }
+  switch (error.code) {
+    case Code.DeadlineExceeded:
+      return unavailable(
+        `Expected an answer from the kernel at ${url} in time, but none came. What was asked may have happened.`,
+        error,
+        [
+          "Give the same command again: what has happened is answered as existing.",
+          followUps.command("info"),
+        ],
+      );
+    case Code.Unavailable:
+    case Code.Aborted:
+    case Code.Canceled:
+      return unavailable(
+        `Expected the kernel at ${url} to answer, but the connection ended (${error.rawMessage}).`,
+        error,
+        ["Give the same command again: what has happened is answered as existing."],
+      );
+    case Code.Unimplemented:
+      return unavailable(
+        `Expected the server at ${url} to know this call, but it does not: it is an older kernel, or none.`,
+        error,
+        [followUps.command("info")],
+      );
+    default:
+      return unavailable(
+        `Expected a Pawl kernel at ${url}, but what answers there speaks otherwise (${error.rawMessage}).`,
+        error,
+        ["Check the address; a proxy in between must pass HTTP/2 on.", "npx --no pawl serve"],
+      );
+  }
+}
+
+function unavailable(message: string, cause: unknown, next: readonly string[]): CliError {
+  return new CliError(message, {
+    exitCode: exitCodes.unavailable,
+    reason: "PAWL_CLI_NO_KERNEL",
+    next,
+    cause,
+  });
+}
+
+function exitCodeOf(reason: string): ExitCode {
+  if (reason === "PAWL_UNAVAILABLE") return exitCodes.unavailable;
+  return reason === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused;
+}
+
+function nextAfter(reason: string, followUps: FollowUps): string[] {
+  switch (reason) {
+    case "PAWL_RUN_NOT_FOUND":
+      return [followUps.command("run list")];
+    case "PAWL_OPERATION_NOT_FOUND":
+      return [followUps.command("op list")];
+    case "PAWL_REVIEW_NOT_FOUND":
+    case "PAWL_ILLEGAL_TRANSITION":
+      return [followUps.command("reviews list")];
+    case "PAWL_UNAVAILABLE":
+    case "PAWL_DISK_LOW":
+    case "PAWL_OVERLOADED":
+      return [followUps.command("info")];
+    default:
+      return [];
+  }
+}
+
+/** The system's own code, looked for along the chain of causes. */
+function systemCodeOf(error: unknown): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const code = codeOf(at);
+    if (code !== undefined) return code;
+    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+  }
+  return undefined;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : undefined;
+}

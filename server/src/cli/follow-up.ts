@@ -1,0 +1,50 @@
+/** Commands that are printed for people to run next. Each runs exactly as it is printed. */
+
+const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+
+/** A word as a shell reads it back: itself where it is plain, else in quotes. */
+export function quoteWord(word: string): string {
+  if (PLAIN_WORD.test(word)) return word;
+  if (!CONTROL.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  // bash and zsh read this form; a control character must not reach the terminal as it is.
+  const escaped = [...word].map((character) => {
+    if (character === "'" || character === "\\") return `\\${character}`;
+    if (!CONTROL.test(character)) return character;
+    return [...new TextEncoder().encode(character)]
+      .map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`)
+      .join("");
+  });
+  return `$'${escaped.join("")}'`;
+}
+
+/** Where a printed command must go to reach the same kernel: what was given by option, restated. */
+export interface FollowUpOptions {
+  readonly url: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+/** Makes the commands that are printed. */
+export class FollowUps {
+  readonly #suffix: readonly string[];
+
+  constructor({ url, namespace }: FollowUpOptions) {
+    this.#suffix = [
+      ...(url === undefined ? [] : ["--url", url]),
+      ...(namespace === undefined ? [] : ["--namespace", namespace]),
+    ];
+  }
+
+  /**
+   * A command line: words of the command, then arguments, then `options`. Arguments that begin with a
+   * dash come last, behind `--`.
+   */
+  command(words: string, args: readonly string[] = [], options: readonly string[] = []): string {
+    const isDashed = args.some((argument) => argument.startsWith("-"));
+    const rest = [...options, ...this.#suffix];
+    const ordered = isDashed ? [...rest, "--", ...args] : [...args, ...rest];
+    return ["npx --no pawl", words, ...ordered.map(quoteWord)].join(" ");
+  }
+}

@@ -1,0 +1,45 @@
+import { type Review, ReviewChoiceSchema, ReviewSubjectSchema } from "@pawl/proto/v1/review_pb.js";
+import { enumWord } from "./enum-word.js";
+import type { Style } from "./style.js";
+import { clean, sentence } from "./text.js";
+import { type Clock, formatTime } from "./time.js";
+
+/** The words by which a choice is given on the command line. */
+export function choiceWords(review: Review): string[] {
+  return review.choices.map((choice) => enumWord(ReviewChoiceSchema, choice).toLowerCase());
+}
+
+/** One sentence: which review, about what, and whether it waits. */
+export function reviewHeadline(review: Review, style: Style): string {
+  const subject = enumWord(ReviewSubjectSchema, review.subject).toLowerCase();
+  const id = style("bold", clean(review.reviewId));
+  if (review.resolvedAt === undefined) {
+    return `Review ${id} of ${aOrAn(subject)} ${style("attention", "waits for a person")}.`;
+  }
+  const choice = enumWord(ReviewChoiceSchema, review.resolution).toLowerCase();
+  return `Review ${id} of ${aOrAn(subject)} was resolved: ${style("good", choice)}.`;
+}
+
+/** What else is known of a review, by name. */
+export function reviewFields(
+  review: Review,
+  clock: Clock,
+): (readonly [string, string | undefined])[] {
+  const { resolvedAt } = review;
+  return [
+    ["known", sentence(review.known)],
+    ["run", review.runId],
+    ["task", review.task],
+    ["operation", review.operationKey],
+    ["opened", formatTime(review.openedAt, clock)],
+    ["resolved", resolvedAt === undefined ? undefined : formatTime(resolvedAt, clock)],
+    ["by", review.resolvedBy],
+    ["reason", review.reason],
+    ["choices", resolvedAt === undefined ? choiceWords(review).join(", ") : undefined],
+    ["version", `${review.version}`],
+  ];
+}
+
+function aOrAn(noun: string): string {
+  return `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
+}

@@ -1,0 +1,64 @@
+import { CommanderError } from "commander";
+import { CliError, usageError } from "./cli-error.js";
+import { type CliContext, processContext } from "./context.js";
+import { describeDefect } from "./describe-error.js";
+import { type ExitCode, exitCodes } from "./exit-codes.js";
+import { printError } from "./print-error.js";
+import { buildProgram, type HostCommands } from "./program.js";
+
+/**
+ * Runs `pawl` with the arguments behind its name; the answer is the exit code. Nothing is thrown: what goes wrong is
+ * printed as a sentence with what to do next.
+ */
+export async function main(
+  args: readonly string[],
+  context: CliContext = processContext(),
+): Promise<number> {
+  endQuietlyWithReader();
+  let exitCode: number = exitCodes.ok;
+  const program = buildProgram(context, hostCommands(context), (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return tell(context, error, args);
+  }
+}
+
+function tell(context: CliContext, error: unknown, args: readonly string[]): ExitCode {
+  const told = error instanceof CommanderError ? commandLineError(error, args) : error;
+  if (told === undefined) return exitCodes.ok;
+  const cliError = told instanceof CliError ? told : describeDefect(told);
+  printError(context, cliError, args.includes("--json"));
+  return cliError.exitCode;
+}
+
+/** A wrong command line as an error of ours; nothing when help or a version was asked for and given. */
+function commandLineError(error: CommanderError, args: readonly string[]): CliError | undefined {
+  if (error.exitCode === 0) return undefined;
+  if (error.code === "commander.help") {
+    return usageError("Expected a command, but none was given.", ["npx --no pawl --help"]);
+  }
+  const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
+  const found = error.message.replace(/^error: /, "");
+  const message = `Expected a command line that pawl knows, but ${found.replace(/\.$/, "")}.`;
+  return usageError(message, [["npx --no pawl", ...words, "--help"].join(" ")]);
+}
+
+/** Loaded only when asked for: the other commands need neither the store nor the kernel. */
+function hostCommands(context: CliContext): HostCommands {
+  return {
+    serve: async (options) => (await import("./serve/serve.js")).serve(context, options),
+    verify: async (options) => (await import("./verify/verify.js")).verify(context, options),
+  };
+}
+
+/** `pawl run list | head` ends when head does. */
+function endQuietlyWithReader(): void {
+  process.stdout.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(exitCodes.ok);
+  });
+}

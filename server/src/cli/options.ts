@@ -1,0 +1,56 @@
+import type { DescEnum } from "@bufbuild/protobuf";
+import { type Command, InvalidArgumentError } from "commander";
+import { enumChoices, enumValue } from "./format/enum-word.js";
+
+/** Options of every command that talks to a kernel. */
+export interface KernelOptions {
+  readonly json: boolean;
+  readonly url?: string;
+  readonly namespace?: string;
+}
+
+/** Adds `--json`, `--url` and `--namespace`. */
+export function addKernelOptions(command: Command): Command {
+  return command
+    .option("--json", "print JSON: one object, or one a line", false)
+    .option(
+      "--url <url>",
+      "address of the kernel (default: the one that serves ./.pawl, else http://127.0.0.1:7295)",
+    )
+    .option("--namespace <name>", "namespace of the run or operation (default: default)");
+}
+
+/** Reads a whole number within bounds. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d{1,15}$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}
+
+/** Reads the word of an enum value. */
+export function enumWordOption(desc: DescEnum): (text: string) => number {
+  return (text) => {
+    const value = enumValue(desc, text.toLowerCase());
+    if (value === undefined) {
+      throw new InvalidArgumentError(`Expected one of ${enumChoices(desc).join(", ")}.`);
+    }
+    return value;
+  };
+}
+
+/** Gathers `key=value` over several uses of an option. */
+export function keyValue(
+  text: string,
+  before: readonly (readonly [string, string])[] = [],
+): (readonly [string, string])[] {
+  const split = text.indexOf("=");
+  if (split < 1) throw new InvalidArgumentError("Expected key=value.");
+  return [...before, [text.slice(0, split), text.slice(split + 1)]];
+}
+
+/** Largest 32-bit number, the bound of versions and event numbers. */
+export const UINT32_MAX = 4_294_967_295;

@@ -1,0 +1,97 @@
+import { StoreLocked } from "../../log/open-store.js";
+import { StoreError } from "../../log/store-errors.js";
+import { ListenError } from "../../rpc/port.js";
+import { CliError } from "../cli-error.js";
+import { connect } from "../connection.js";
+import { exitCodes } from "../exit-codes.js";
+import { FollowUps, quoteWord } from "../follow-up.js";
+import { DEFAULT_HOST, kernelUrl } from "../kernel-url.js";
+import { findListener } from "./find-listener.js";
+
+/** What was to be served where. */
+export interface ServePlace {
+  /** As given. */
+  readonly dir: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Who answers a probe for a kernel is waited for no longer. */
+const PROBE_MS = 2_000;
+
+/** Says of an error at start who is in the way, and what may be done. Other errors are given back as they are. */
+export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
+  if (error instanceof StoreLocked) return explainLocked(error);
+  if (error instanceof StoreError) return explainStore(error, place);
+  if (!(error instanceof ListenError)) return error;
+  return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
+}
+
+/** The folder is in use: the message names the process. */
+export function explainLocked(error: StoreLocked): CliError {
+  const { port } = error;
+  const info =
+    port === undefined
+      ? []
+      : [
+          new FollowUps({ url: kernelUrl(DEFAULT_HOST, port), namespace: undefined }).command(
+            "info",
+          ),
+        ];
+  return refused(error, info);
+}
+
+function explainStore(error: StoreError, { dir }: ServePlace): CliError {
+  const isFailed = error.code === "PAWL_STORE_FAILED";
+  return new CliError(error.message, {
+    exitCode: isFailed ? exitCodes.storeFailed : exitCodes.refused,
+    reason: error.code,
+    next:
+      error.code === "PAWL_STORE_DAMAGED" ? [`npx --no pawl verify --dir ${quoteWord(dir)}`] : [],
+    cause: error,
+  });
+}
+
+async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<CliError> {
+  const { host, port } = error;
+  const url = kernelUrl(host, port);
+  const storeId = await probeKernel(url);
+  const listener = await findListener(port);
+  const process = listener === undefined ? "" : `, process ${listener.pid} ("${listener.name}")`;
+  const who =
+    storeId === undefined
+      ? `another program${process},`
+      : `a Pawl kernel on store ${storeId}${process},`;
+  const message = `Expected port ${port} of ${host} to be free, but ${who} listens there.`;
+  const elsewhere = `npx --no pawl serve --dir ${quoteWord(dir)} --port 0`;
+  const join = new FollowUps({ url, namespace: undefined }).command("info");
+  return new CliError(message, {
+    exitCode: exitCodes.refused,
+    reason: error.code,
+    next: [...(storeId === undefined ? [] : [join]), `${elsewhere}`],
+    cause: error,
+  });
+}
+
+/** The id of the store that a kernel at `url` serves; undefined when no kernel answers there. */
+async function probeKernel(url: string): Promise<string | undefined> {
+  const kernel = connect(url);
+  try {
+    const info = await kernel.admin.getServerInfo({}, { timeoutMs: PROBE_MS });
+    return info.storeId;
+  } catch {
+    // Whatever else answers is no kernel, which is all that is asked here.
+    return undefined;
+  } finally {
+    kernel.close();
+  }
+}
+
+function refused(error: StoreError | ListenError, next: readonly string[]): CliError {
+  return new CliError(error.message, {
+    exitCode: exitCodes.refused,
+    reason: error.code,
+    next,
+    cause: error,
+  });
+}

@@ -1,0 +1,98 @@
+import { resolve } from "node:path";
+import type { Kernel } from "../../kernel/kernel.js";
+import { openKernel } from "../../kernel/open-kernel.js";
+import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
+import { type DataFolder, openDataFolder } from "../../log/open-store.js";
+import { type RunningServer, startServer } from "../../rpc/server.js";
+import type { ServeOptions } from "../commands/serve.js";
+import type { CliContext } from "../context.js";
+import { kernelUrl } from "../kernel-url.js";
+import type { Output } from "../output.js";
+import { readVersion } from "../version.js";
+import { explainServeError } from "./explain-serve-error.js";
+
+/** A kernel that serves a data folder on a port. */
+export interface HostedKernel {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+  /** True if the store was made by this start. */
+  readonly isNew: boolean;
+  /** Resolves with the error when the store fails. */
+  readonly failed: Promise<Error>;
+  /** Drains, writes the last checkpoint, closes everything. */
+  close(): Promise<void>;
+  /** After a failure of the store: ends what is open and leaves the folder to the next start. */
+  abandon(): Promise<void>;
+}
+
+/** Opens folder, kernel and port, in this order. Errors: `CliError`, with what to do next. */
+export async function hostKernel(
+  context: CliContext,
+  options: ServeOptions,
+  out: Output,
+): Promise<HostedKernel> {
+  const directory = resolve(context.cwd, options.dir);
+  const opened: { close: () => Promise<void> }[] = [];
+  try {
+    const folder = await openDataFolder(directory, { create: true });
+    // Closing twice is the same as once: the kernel closes its store, too.
+    opened.push(folder);
+    const kernel = await openKernel({
+      store: folder.store,
+      onFault: (fault) => tellFault(out, fault.error),
+    });
+    opened.push(kernel);
+    const server = await startServer({
+      kernel,
+      host: options.host,
+      port: options.port,
+      version: readVersion(),
+      onFault: (error, where) => tellFault(out, error, where),
+    });
+    opened.push(server);
+    await announce(directory, options.host, server.port);
+    return hosted({ folder, kernel, server, host: options.host });
+  } catch (error) {
+    for (const part of opened.reverse()) await part.close();
+    throw await explainServeError(error, options);
+  }
+}
+
+/** Leaves the hint by which other commands find this kernel. */
+async function announce(directory: string, host: string, port: number): Promise<void> {
+  const hint = { pid: process.pid, host, port, startedAt: new Date().toISOString() };
+  await writeKernelFile(directory, hint);
+}
+
+interface Parts {
+  readonly folder: DataFolder;
+  readonly kernel: Kernel;
+  readonly server: RunningServer;
+  readonly host: string;
+}
+
+function hosted({ folder, kernel, server, host }: Parts): HostedKernel {
+  const failed = new Promise<Error>((resolveFailed) => kernel.onFailed(resolveFailed));
+  return {
+    host,
+    port: server.port,
+    url: kernelUrl(host, server.port),
+    isNew: folder.isNew,
+    failed,
+    close: async () => {
+      await server.close();
+      await kernel.close();
+      await removeKernelFile(folder.directory);
+    },
+    abandon: async () => {
+      await server.close();
+      await removeKernelFile(folder.directory);
+    },
+  };
+}
+
+function tellFault(out: Output, error: unknown, where = "the kernel"): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  out.notice(`A defect in ${where} was contained: ${text}`);
+}

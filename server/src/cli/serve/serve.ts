@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServeOptions } from "../commands/serve.js";
+import type { CliContext } from "../context.js";
+import { exitCodes } from "../exit-codes.js";
+import { Output } from "../output.js";
+import { type HostedKernel, hostKernel } from "./host-kernel.js";
+import { listenForStop, type StopRequest } from "./stop-request.js";
+import { supervise } from "./supervise.js";
+
+/** A stop takes no longer; what is durable then stays, and the next start reads it. */
+const STOP_MAX_MS = 4_500;
+
+/**
+ * `pawl serve`: serves a data folder until it is asked to stop (exit code 0) or its store fails (70). On a terminal, or
+ * with `--restart`, a small parent process serves it in a child and starts afresh when the store fails.
+ */
+export function serve(context: CliContext, options: ServeOptions): Promise<number> {
+  const isSupervised = options.restart ?? (context.isInteractive && !options.exitWithParent);
+  return isSupervised ? supervise(context, options) : serveHere(context, options);
+}
+
+async function serveHere(context: CliContext, options: ServeOptions): Promise<number> {
+  const out = new Output(context, options.json);
+  const stop = listenForStop(context, options.exitWithParent);
+  try {
+    const hosted = await hostKernel(context, options, out);
+    tellListening(hosted, options, out);
+    return await serveUntilEnd(hosted, stop, out);
+  } finally {
+    stop.close();
+  }
+}
+
+function tellListening(
+  { host, port, isNew, url }: HostedKernel,
+  options: ServeOptions,
+  out: Output,
+): void {
+  // The parent that restarts this process serves the same port again.
+  process.send?.({ listening: { host, port } });
+  if (out.isJson) {
+    out.json({ listening: { host, port } });
+    return;
+  }
+  const store = isNew ? "a new store" : "the store";
+  out.lines(
+    `Pawl serves ${store} in ${options.dir} at ${url}. Stop it with Ctrl-C; nothing acknowledged is lost.`,
+  );
+}
+
+async function serveUntilEnd(
+  hosted: HostedKernel,
+  stop: StopRequest,
+  out: Output,
+): Promise<number> {
+  const end = await Promise.race([
+    stop.asked.then((why) => ({ why })),
+    hosted.failed.then((error) => ({ error })),
+  ]);
+  if ("error" in end) {
+    out.notice(`The store failed, so nothing more is acknowledged: ${end.error.message}`);
+    await Promise.race([hosted.abandon(), sleep(STOP_MAX_MS)]);
+    return exitCodes.storeFailed;
+  }
+  out.notice(
+    `Stopping (${end.why}): running tasks keep their leases, and workers reconnect to the next kernel.`,
+  );
+  const stopped = hosted.close().then(() => "closed" as const);
+  const late = sleep(STOP_MAX_MS, "late" as const, { ref: false });
+  const how = await Promise.race([stopped, late, stop.insisted]);
+  if (how === "closed") return exitCodes.ok;
+  if (how === "late") {
+    out.notice(
+      "Stopping took too long, so the process ends now; everything acknowledged is in the log.",
+    );
+    return exitNow(exitCodes.ok);
+  }
+  out.notice("Ended at once, as asked; everything acknowledged is in the log.");
+  return exitNow(exitCodes.ok);
+}
+
+/** Ends the process although something of it is still open. */
+function exitNow(code: number): never {
+  process.exit(code);
+}

@@ -1,0 +1,109 @@
+import { toHex } from "../../log/bytes.js";
+import type { VerifyCounts, VerifyReport, VerifyStage } from "../../log/verify-log.js";
+import { clean, count, formatNumber } from "../format/text.js";
+import type { Json } from "../json.js";
+import type { Output } from "../output.js";
+
+/** Progress is told this often at most. */
+const PROGRESS_EVERY_MS = 1_000;
+
+const STAGES: Readonly<Record<VerifyStage, string>> = {
+  log: "the chain of segments",
+  history: "the history of runs",
+  rows: "the rows",
+};
+
+/** Prints what a verification says: problems as they are found, and a verdict at the end. */
+export class VerifyPrinter {
+  readonly #out: Output;
+  readonly #dir: string;
+  #problems = 0;
+  #isDone = false;
+  #toldAtMs = 0;
+
+  constructor(out: Output, dir: string) {
+    this.#out = out;
+    this.#dir = dir;
+  }
+
+  /** True once everything was checked and is as written. */
+  get isSound(): boolean {
+    return this.#isDone && this.#problems === 0;
+  }
+
+  print(report: VerifyReport): void {
+    switch (report.kind) {
+      case "progress":
+        this.#tellProgress(report.stage, report.counts);
+        return;
+      case "problem":
+        this.#problems += 1;
+        this.#tellProblem(report);
+        return;
+      case "done":
+        this.#isDone = report.isComplete;
+        this.#tellVerdict(report);
+        return;
+    }
+  }
+
+  #tellProgress(stage: VerifyStage, counts: VerifyCounts): void {
+    const nowMs = this.#out.clock.nowMs();
+    if (nowMs - this.#toldAtMs < PROGRESS_EVERY_MS) return;
+    this.#toldAtMs = nowMs;
+    this.#out.notice(`Checking ${STAGES[stage]}: ${describeCounts(counts)} so far.`);
+  }
+
+  #tellProblem(report: Extract<VerifyReport, { kind: "problem" }>): void {
+    const { stage, message, firstBadSequence, key } = report;
+    if (this.#out.isJson) {
+      this.#out.json({
+        problem: {
+          stage,
+          message,
+          ...(firstBadSequence === undefined ? {} : { firstBadSequence: `${firstBadSequence}` }),
+          ...(key === undefined ? {} : { key }),
+        },
+      });
+      return;
+    }
+    this.#out.lines(`${this.#out.style("bad", "Problem")} in ${STAGES[stage]}: ${clean(message)}`);
+  }
+
+  #tellVerdict(report: Extract<VerifyReport, { kind: "done" }>): void {
+    const { counts, problems, isComplete, head } = report;
+    if (this.#out.isJson) {
+      this.#out.json({
+        sound: this.isSound,
+        complete: isComplete,
+        problems,
+        counts: countsJson(counts),
+        head: { sequence: `${head.sequence}`, hash: toHex(head.hash) },
+      });
+      return;
+    }
+    const place = `The store in ${this.#dir}`;
+    const checked = `Checked ${describeCounts(counts)}, up to sequence ${formatNumber(head.sequence)}.`;
+    if (this.isSound) {
+      this.#out.lines(`${place} is ${this.#out.style("good", "sound")}. ${checked}`);
+      return;
+    }
+    const found = isComplete
+      ? `has ${count(problems, "problem")}`
+      : `could not be read to its end, and has ${count(problems, "problem")}`;
+    this.#out.lines(
+      "",
+      `${place} ${this.#out.style("bad", found)}. ${checked}`,
+      "Nothing was changed. Keep a copy of the folder as it is, and restore from a backup; no kernel serves what is damaged.",
+    );
+  }
+}
+
+function describeCounts({ segments, events, chunks, rows, bytes }: VerifyCounts): string {
+  const parts = [count(segments, "segment"), count(events, "event"), count(chunks, "chunk")];
+  return `${parts.join(", ")}, ${count(rows, "row")} and ${count(bytes, "byte")}`;
+}
+
+function countsJson(counts: VerifyCounts): Json {
+  return Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, `${value}`]));
+}

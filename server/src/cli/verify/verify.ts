@@ -1,0 +1,44 @@
+import { resolve } from "node:path";
+import { openDataFolder, StoreLocked } from "../../log/open-store.js";
+import { StoreError } from "../../log/store-errors.js";
+import { verifyLog } from "../../log/verify-log.js";
+import { CliError } from "../cli-error.js";
+import type { VerifyOptions } from "../commands/verify.js";
+import type { CliContext } from "../context.js";
+import { exitCodes } from "../exit-codes.js";
+import { Output } from "../output.js";
+import { explainLocked } from "../serve/explain-serve-error.js";
+import { VerifyPrinter } from "./verify-printer.js";
+
+/**
+ * `pawl verify`: reads all of a data folder that no kernel serves. Exit code 0 when everything is as written, 1 when
+ * something is not.
+ */
+export async function verify(context: CliContext, options: VerifyOptions): Promise<number> {
+  const printer = new VerifyPrinter(new Output(context, options.json), options.dir);
+  const folder = await openToVerify(context, options);
+  try {
+    const { store, meta } = folder;
+    for await (const report of verifyLog(store, { partition: 0, meta })) printer.print(report);
+  } finally {
+    await folder.close();
+  }
+  return printer.isSound ? exitCodes.ok : exitCodes.refused;
+}
+
+async function openToVerify(
+  context: CliContext,
+  { dir }: VerifyOptions,
+): Promise<Awaited<ReturnType<typeof openDataFolder>>> {
+  try {
+    return await openDataFolder(resolve(context.cwd, dir), { create: false });
+  } catch (error) {
+    if (error instanceof StoreLocked) throw explainLocked(error);
+    if (!(error instanceof StoreError)) throw error;
+    throw new CliError(error.message, {
+      exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
+      reason: error.code,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,37 @@
+import { type Connection, connect } from "./connection.js";
+import type { CliContext } from "./context.js";
+import { describeError } from "./describe-error.js";
+import { FollowUps } from "./follow-up.js";
+import { findKernelUrl } from "./kernel-url.js";
+import type { KernelOptions } from "./options.js";
+import { Output } from "./output.js";
+
+/** What a command that talks to a kernel works with. */
+export interface KernelSession {
+  readonly context: CliContext;
+  readonly kernel: Connection;
+  readonly out: Output;
+  /** As given; empty means `default`. */
+  readonly namespace: string;
+  readonly followUps: FollowUps;
+}
+
+/** Connects, does the work, closes. Whatever is thrown comes out as a `CliError` that says what to do next. */
+export async function withKernel(
+  context: CliContext,
+  options: KernelOptions,
+  work: (session: KernelSession) => Promise<void>,
+): Promise<void> {
+  const followUps = new FollowUps({ url: options.url, namespace: options.namespace });
+  const url = await findKernelUrl(context, options.url);
+  const kernel = connect(url);
+  const namespace = options.namespace ?? context.env["PAWL_NAMESPACE"] ?? "";
+  try {
+    const out = new Output(context, options.json);
+    await work({ context, kernel, out, namespace, followUps });
+  } catch (error) {
+    throw describeError(error, { url: kernel.url, followUps });
+  } finally {
+    kernel.close();
+  }
+}
