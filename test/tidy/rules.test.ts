@@ -63,7 +63,7 @@ describe("the import rules", () => {
 
   it("know the zone of each folder", () => {
     expect(zoneOf("server/src/core/decide/start-run.ts")).toBe("core");
-    expect(zoneOf("server/src/cli/main.ts")).toBe("cli");
+    expect(zoneOf("server/src/cli/commands/run.ts")).toBe("cli");
     expect(zoneOf("server/src/embed.ts")).toBe("entry");
     expect(zoneOf("vitest.config.ts")).toBe("tools");
   });
