@@ -14,6 +14,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { isAlive, type Running, run, waitUntil } from "./running.js";
 
 const HOLD_LOCK = fileURLToPath(new URL("hold-lock.mjs", import.meta.url));
+const RACE_LOCK = fileURLToPath(new URL("race-lock.mjs", import.meta.url));
 
 let folder: string;
 let directory: string;
@@ -54,6 +55,18 @@ it("is held by one of many at a time", async () => {
     const pid = lines[index]?.slice(1);
     expect([lines[index], lines[index + 1]]).toEqual([`+${pid}`, `-${pid}`]);
   }
+});
+
+it("withdraws when another claim came between the look and its own", async () => {
+  const racer = run(process.execPath, [RACE_LOCK, directory], { cwd: folder });
+  started.push(racer);
+  await racer.said(`waiting: the rival (process ${process.pid}) is setting up`);
+  expect(racer.output()).toBe("");
+  const [rival = "", ...others] = listClaimsIn(directory);
+  expect(others).toEqual([]);
+  rmSync(join(directory, rival));
+  await racer.event("held");
+  expect((await racer.exit).code).toBe(0);
 });
 
 it("makes the second wait, and say for whom", async () => {
