@@ -135,7 +135,6 @@ export class Committer {
         count: placed.count,
         bytes: value.subarray(placed.byteOffset, placed.byteOffset + placed.byteLength),
       };
-      resident.unsavedSinceSequence ??= firstSequence;
       resident.slices.push(slice);
       turn.slices.push(slice);
       turn.sliceOwners.push(resident);

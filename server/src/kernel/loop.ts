@@ -460,6 +460,8 @@ export class Loop {
       // Its history itself does not apply: it stays set aside in memory, and is found so again after a restart.
       this.faults.record(resident.number, "rebuild", again);
       resident.run.fault = `${command}: ${text}`;
+      resident.run.eventCount = resident.recordedEvents;
+      resident.isSound = false;
     }
   }
 }

@@ -6,32 +6,36 @@ import type { EventSlice } from "../log/segment.js";
 /** What the stored rows of a run say, so that a checkpoint writes and deletes only what differs. Owned by the checkpointer. */
 export interface StoredState {
   /** Number of the last event in the rows; 0: no rows yet. */
-  event: number;
+  readonly event: number;
   /** Where the run's next chunk continues. */
-  chunks: ChunkPoint;
-  /** True when its parts lie in rows of their own. */
-  isSplit: boolean;
-  /** Keys of index rows that stand in the store (visibility, timer, ready, lease, operation keys), as latin1 strings. */
-  indexKeys: ReadonlySet<string>;
-  /** Versions of tasks, operations and reviews as stored in rows of their own; number of steps stored. */
-  taskVersions: readonly number[];
-  operationVersions: readonly number[];
-  reviewVersions: readonly number[];
-  steps: number;
+  readonly chunks: ChunkPoint;
+  /** Versions of the parts that lie in rows of their own; undefined while all lies in the run row. */
+  readonly parts: StoredParts | undefined;
+  /** Index rows that stand in the store and may go again (visibility, timer, ready, lease), by key as latin1; each with a number that changes with its value. */
+  readonly index: ReadonlyMap<string, number>;
+  /** Operations whose operation keys are stored; they stay for good. */
+  readonly operationKeys: number;
+  /** Bytes of the run row, and of its parts when last written whole. */
+  readonly bytes: number;
 }
 
-const noKeys: ReadonlySet<string> = new Set();
+/** Versions of what lies in rows of its own, by number. */
+export interface StoredParts {
+  readonly tasks: readonly number[];
+  readonly operations: readonly number[];
+  readonly reviews: readonly number[];
+  /** Steps never change: their number is enough. */
+  readonly steps: number;
+}
 
 /** Nothing stored yet. */
 export const nothingStored: StoredState = {
   event: 0,
   chunks: CHUNK_ORIGIN,
-  isSplit: false,
-  indexKeys: noKeys,
-  taskVersions: [],
-  operationVersions: [],
-  reviewVersions: [],
-  steps: 0,
+  parts: undefined,
+  index: new Map(),
+  operationKeys: 0,
+  bytes: 0,
 };
 
 /** A run whose state is in memory. */
@@ -42,8 +46,8 @@ export class Resident {
   pending: EventShape[] = [];
   /** Slices of segments, durable or being synced, that are in no chunk yet. In order. */
   slices: EventSlice[];
-  /** First sequence of the segment that holds the first of `slices`; undefined when there is none. */
-  unsavedSinceSequence: number | undefined;
+  /** False once its state could neither be kept nor made anew: then no row is written from it, only its history. */
+  isSound = true;
   stored: StoredState;
   /** Turn number of the last change or read; the least is evicted first. */
   lastUsed = 0;
@@ -53,7 +57,12 @@ export class Resident {
     this.run = run;
     this.stored = stored;
     this.slices = slices;
-    this.unsavedSinceSequence = slices[0]?.firstSequence;
+  }
+
+  /** Number of the last event that was recorded; the state's own count, unless it is not sound. */
+  get recordedEvents(): number {
+    const inSlices = this.slices.reduce((sum, slice) => sum + slice.count, 0);
+    return this.stored.chunks.nextEventNumber - 1 + inSlices + this.pending.length;
   }
 
   /** True when rows lag behind the state. */

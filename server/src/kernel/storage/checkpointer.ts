@@ -1,23 +1,25 @@
+import type { SealedChunkShape } from "@pawl/proto/log/v1/event_wire.js";
+import { countersPut, horizonPut } from "../../log/meta.js";
 import type { ChainPoint } from "../../log/segment.js";
 import type { Fence, Store } from "../../log/store.js";
 import type { Loop, LoopListener } from "../loop.js";
-import type { Timers } from "../ports.js";
+import type { Cancellable, Timers } from "../ports.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
 import type { Turn } from "../turn.js";
-import type { Recovery } from "./recovery.js";
+import { Borders } from "./borders.js";
+import { type BatchSource, CheckpointBatch, isOver } from "./checkpoint-batch.js";
+import { batchBytes, type CheckpointOptions, resolveOptions } from "./checkpoint-options.js";
+import { DirtyRuns } from "./dirty-runs.js";
+import { Evictor } from "./evictor.js";
+import { KeyMaker } from "./key-maker.js";
+import { LogMarks } from "./log-marks.js";
+import { nextRunCounter, type Recovery } from "./recovery.js";
+import { RowWriter } from "./row-writer.js";
+import { storeRunNumber, unsealedPut } from "./seals.js";
+import { Trimmer } from "./trim.js";
 
-/** Bounds of the checkpointer; every one has a default. */
-export interface CheckpointOptions {
-  /** Unsaved bytes of events that the log's tail may have before new starts wait at twice as many. Default 32 MiB. */
-  readonly lagBytes?: number;
-  /** Residents that are kept. Default 50,000. */
-  readonly residentsMax?: number;
-  /** Segments behind the horizon that are kept, in bytes. Default 256 MiB. */
-  readonly logRetentionBytes?: number;
-  /** How long segments behind the horizon are kept at most, in ms. Default 7 days. */
-  readonly logRetentionMs?: number;
-}
+export type { CheckpointOptions } from "./checkpoint-options.js";
 
 /** What the checkpointer is built from. */
 export interface CheckpointerParts {
@@ -29,43 +31,319 @@ export interface CheckpointerParts {
   readonly options?: CheckpointOptions;
 }
 
-/** Writes the rows of changed runs behind the log, and moves the horizon. Give it to the loop as (part of) its listener. */
+/** A batch on its way: held until all in it is durable, then written. */
+interface Checkpoint {
+  readonly batch: CheckpointBatch;
+  readonly horizon: ChainPoint;
+  isWritten: boolean;
+}
+
+/**
+ * Writes the rows of changed runs behind the log and moves the horizon: a loop of its own beside the commits, the oldest change first,
+ * one synced batch at a time. Give it to the loop as (part of) its listener.
+ */
 export class Checkpointer implements LoopListener {
   readonly #parts: CheckpointerParts;
+  readonly #options: Required<CheckpointOptions>;
+  readonly #source: BatchSource;
+  readonly #rows: RowWriter;
+  readonly #dirty: DirtyRuns;
+  readonly #borders: Borders;
+  readonly #marks: LogMarks;
+  readonly #trimmer: Trimmer;
+  readonly #evictor: Evictor;
+  readonly #storeRun: Resident;
+  #loop: Loop | undefined;
+  #pendingHead: () => ChainPoint;
+  #horizon: ChainPoint;
+  #checkpoint: Checkpoint | undefined;
+  /** Written chunks whose seals are not durable yet, with the last sequence before their seal's. */
+  #unsealed: { readonly chunks: readonly SealedChunkShape[]; readonly after: number }[] = [];
+  #unsavedBytes: number;
+  #wasLagging = false;
+  #isOpen = false;
+  #isClosing = false;
+  #timer: Cancellable | undefined;
+  #idle: (() => void)[] = [];
 
   constructor(parts: CheckpointerParts) {
+    const { store, fence, recovery, residency } = parts;
+    const { partition, meta } = recovery;
     this.#parts = parts;
+    this.#options = resolveOptions(parts.options);
+    this.#source = { store, partition, keys: new KeyMaker(partition) };
+    this.#rows = new RowWriter(this.#source.keys);
+    this.#horizon = meta.horizon;
+    this.#dirty = new DirtyRuns(recovery.tail);
+    this.#borders = new Borders(meta.horizon, recovery.borders);
+    this.#unsavedBytes = recovery.tailBytes;
+    this.#pendingHead = () => recovery.head;
+    this.#storeRun = recovery.storeRun;
+    this.#marks = LogMarks.read(store, partition);
+    if (recovery.borders.length > 0) {
+      this.#marks.add(recovery.head, recovery.tailBytes, recovery.lastRecordedMs);
+    }
+    const retention = {
+      bytes: this.#options.logRetentionBytes,
+      ms: this.#options.logRetentionMs,
+    };
+    const { anchor } = meta;
+    this.#trimmer = new Trimmer({
+      store,
+      fence,
+      partition,
+      marks: this.#marks,
+      anchor,
+      retention,
+    });
+    this.#evictor = new Evictor(residency, {
+      residentsMax: this.#options.residentsMax,
+      bytesMax: this.#options.residentBytesMax,
+    });
   }
 
   /** Up to where all runs are stored in rows. */
   get horizon(): ChainPoint {
-    return this.#parts.recovery.meta.horizon;
+    return this.#horizon;
+  }
+
+  /** Bytes of events that are in no rows yet. */
+  get unsavedBytes(): number {
+    return this.#unsavedBytes;
+  }
+
+  /** True once `close` was called. */
+  get isClosing(): boolean {
+    return this.#isClosing;
   }
 
   /** True while new starts must wait. When it becomes false again, `loop.resumeStarts()` is called. */
   isLagging(): boolean {
-    return false;
+    const isLagging = this.#unsavedBytes > 2 * this.#options.lagBytes;
+    this.#wasLagging ||= isLagging;
+    return isLagging;
   }
 
   /** @param pendingHead where the log ends with what was handed to the store: `committer.pendingHead`. */
   attach(loop: Loop, pendingHead: () => ChainPoint): void {
-    throw new Error(`${loop.durableSequence} ${pendingHead().sequence}`);
+    this.#loop = loop;
+    this.#pendingHead = pendingHead;
+  }
+
+  /** Begins to write. Before it nothing is written and nothing evicted, so that what is paged in at a start cannot be stale. */
+  open(): void {
+    this.#isOpen = true;
+    // What the tail told again although rows knew it already is not unsaved.
+    this.#unsavedBytes = this.#dirty.unsavedBytes();
+    this.#consider();
+  }
+
+  /** A run of the tail was read: it is dirty with the tail's slices. */
+  recovered(resident: Resident): void {
+    this.#dirty.addRecovered(resident);
+  }
+
+  /** Appends the seal of chunks that an earlier process wrote and did not seal any more. */
+  sealLeft(chunks: readonly SealedChunkShape[]): void {
+    this.#seal(chunks);
+  }
+
+  /** Evicts what is too much in memory. Call between turns. */
+  relieve(): void {
+    if (this.#isOpen && this.#loop !== undefined) {
+      this.#evictor.relieve(this.#loop.clock.now());
+    }
   }
 
   unsaved(residents: readonly Resident[], bytes: number): void {
-    throw new Error(`${residents.length} ${bytes}`);
+    const head = this.#pendingHead();
+    this.#borders.push(head);
+    this.#marks.add(head, bytes, residents[0]?.slices.at(-1)?.timeBaseMs ?? 0);
+    for (const resident of residents) {
+      if (resident.number !== storeRunNumber) {
+        this.#dirty.add(resident);
+      }
+    }
+    this.#unsavedBytes += bytes;
+    this.#consider({ isBetweenTurns: true });
   }
 
-  durable(turn: Turn): void {
-    throw new Error(`${turn.eventCount}`);
+  durable(_turn: Turn): void {
+    const checkpoint = this.#checkpoint;
+    if (checkpoint !== undefined && !checkpoint.isWritten) {
+      this.#write(checkpoint);
+    }
   }
 
-  failed(error: Error): void {
-    throw error;
+  failed(_error: Error): void {
+    this.#timer?.cancel();
+    this.#wakeIdle();
   }
 
   /** Writes what is unsaved and stops. Call when the loop is drained, before it is closed; it commits one last seal. */
   async close(): Promise<void> {
-    await Promise.resolve();
+    this.#isClosing = true;
+    this.#consider();
+    while (this.#isOpen && !this.#hasFailed && !this.#isIdle) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+    this.#timer?.cancel();
+    await this.#trimmer.idle();
+    await this.#loop?.drained();
+  }
+
+  get #hasFailed(): boolean {
+    return this.#loop === undefined || this.#loop.failure !== undefined;
+  }
+
+  get #isIdle(): boolean {
+    return this.#checkpoint === undefined && this.#dirty.isEmpty;
+  }
+
+  /** Begins a batch if one is due and none is on its way. Between turns every state is exactly what was handed to the store. */
+  #consider(
+    { isBetweenTurns }: { readonly isBetweenTurns: boolean } = { isBetweenTurns: false },
+  ): void {
+    if (!this.#isOpen || this.#hasFailed || this.#checkpoint !== undefined) {
+      return;
+    }
+    const oldest = this.#dirty.oldest;
+    if (oldest === undefined) {
+      this.#wakeIdle();
+      return;
+    }
+    const ageMs = this.#nowMs - (oldest.slices[0]?.timeBaseMs ?? 0);
+    const isDue =
+      this.#isClosing ||
+      this.#unsavedBytes > this.#options.beginBytes ||
+      ageMs >= this.#options.beginAgeMs;
+    if (!isDue) {
+      this.#armTimer(this.#options.beginAgeMs - ageMs);
+      return;
+    }
+    // The oldest gathers events just now, so its state is ahead of its slices: it is taken when they were handed over.
+    if (isBetweenTurns || oldest.pending.length === 0) {
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    const batch = new CheckpointBatch(this.#source, this.#rows);
+    const bytesMax = batchBytes(this.#unsavedBytes, this.#options.lagBytes);
+    this.#dirty.take((resident) => {
+      if (batch.bytes >= bytesMax) {
+        return "enough";
+      }
+      if (resident.pending.length > 0) {
+        return "skip";
+      }
+      batch.add(resident);
+      return "taken";
+    });
+    if (this.#storeRun.pending.length === 0) {
+      batch.add(this.#storeRun);
+    }
+    const horizon = this.#nextHorizon();
+    this.#putMeta(batch, horizon);
+    const checkpoint = { batch, horizon, isWritten: false };
+    this.#checkpoint = checkpoint;
+    this.#write(checkpoint);
+  }
+
+  /** The border before the first slice that no batch has taken. */
+  #nextHorizon(): ChainPoint {
+    const { isRecovering } = this.#dirty;
+    if (isRecovering) {
+      return this.#horizon; // Runs of the tail are read in any order.
+    }
+    const storeRunSlice =
+      this.#storeRun.pending.length === 0 ? undefined : this.#storeRun.slices[0];
+    const first = Math.min(
+      this.#dirty.oldest?.slices[0]?.firstSequence ?? Number.POSITIVE_INFINITY,
+      storeRunSlice?.firstSequence ?? Number.POSITIVE_INFINITY,
+    );
+    return this.#borders.before(first === Number.POSITIVE_INFINITY ? undefined : first);
+  }
+
+  #putMeta(batch: CheckpointBatch, horizon: ChainPoint): void {
+    const { partition } = this.#parts.recovery;
+    const durable = this.#loop?.durableSequence ?? 0;
+    this.#unsealed = this.#unsealed.filter(({ after }) => after >= durable);
+    const unsealed = [...this.#unsealed.flatMap(({ chunks }) => chunks), ...batch.chunks];
+    batch.put(unsealedPut(partition, unsealed));
+    batch.put(horizonPut(partition, horizon));
+    batch.put(countersPut(partition, { [nextRunCounter]: this.#loop?.nextRunNumber ?? 0 }));
+    const marks = this.#marks.put(partition, horizon, {
+      beyondBytes: this.#unsavedBytes - batch.eventBytes,
+      isWanted: this.#isClosing,
+    });
+    if (marks !== undefined) {
+      batch.put(marks);
+    }
+  }
+
+  #write(checkpoint: Checkpoint): void {
+    const { batch } = checkpoint;
+    const { store, fence } = this.#parts;
+    if ((this.#loop?.durableSequence ?? 0) < batch.lastSequence) {
+      return; // `durable` comes back to it.
+    }
+    checkpoint.isWritten = true;
+    const { puts, deletes } = batch;
+    store
+      .putRows({ puts, deletes, ranges: [] }, fence)
+      .then(() => this.#complete(checkpoint))
+      .catch((error: unknown) => this.#loop?.fail(error));
+  }
+
+  #complete({ batch, horizon }: Checkpoint): void {
+    if (this.#hasFailed) {
+      return;
+    }
+    this.#checkpoint = undefined;
+    this.#horizon = horizon;
+    this.#unsavedBytes -= batch.eventBytes;
+    batch.complete((resident) => {
+      if (isOver(resident) && resident.number !== storeRunNumber) {
+        this.#parts.residency.evict(resident);
+      }
+    });
+    this.#dirty.forgetTailWhenSaved();
+    this.#seal(batch.chunks);
+    this.relieve();
+    this.#trimmer.trim(horizon, this.#nowMs, (error) => this.#loop?.fail(error));
+    if (this.#wasLagging && !this.isLagging()) {
+      this.#wasLagging = false;
+      this.#loop?.resumeStarts();
+    }
+    this.#consider();
+  }
+
+  /** The hashes of written chunks join the chain with the next segment. */
+  #seal(chunks: readonly SealedChunkShape[]): void {
+    if (chunks.length > 0 && this.#loop !== undefined) {
+      this.#unsealed.push({ chunks, after: this.#pendingHead().sequence });
+      const value = { chunks: [...chunks] };
+      this.#loop.appendEvents(this.#storeRun, [{ case: "checkpointSealed", value }]);
+    }
+  }
+
+  get #nowMs(): number {
+    return this.#loop?.clock.now() ?? 0;
+  }
+
+  #armTimer(delayMs: number): void {
+    this.#timer ??= this.#parts.timers.after(Math.max(1, delayMs), () => {
+      this.#timer = undefined;
+      this.#consider();
+    });
+  }
+
+  #wakeIdle(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) {
+      resolve();
+    }
   }
 }

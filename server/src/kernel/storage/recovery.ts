@@ -1,16 +1,17 @@
+import type { SealedChunkShape } from "@pawl/proto/log/v1/event_wire.js";
 import { eventsOf } from "../../log/event-frames.js";
 import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js";
 import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
+import type { Resident } from "../resident.js";
 import { decodeBody, peekEvent } from "./event-peek.js";
+import { KeyMaker } from "./key-maker.js";
+import { findUnsealed, loadStoreRun, storeRunNumber } from "./seals.js";
 import { Tail } from "./tail.js";
 
 /** Name of the counter that holds the number of the next run. */
 export const nextRunCounter: string = "next run";
-
-/** Number of the pseudo run that holds the events of the store itself. */
-export const storeRunNumber: number = 0;
 
 /** What a start finds in the store before anything is served. */
 export interface Recovery {
@@ -24,6 +25,10 @@ export interface Recovery {
   readonly nextRunNumber: number;
   /** What lies beyond the horizon. */
   readonly tail: Tail;
+  /** The pseudo run of the store's own events. */
+  readonly storeRun: Resident;
+  /** Chunks that were written by an earlier process and are not sealed yet. */
+  readonly unsealed: readonly SealedChunkShape[];
   /** Ends of the segments beyond the horizon, in order. */
   readonly borders: readonly ChainPoint[];
   /** Bytes of the events beyond the horizon. */
@@ -41,9 +46,12 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
   for await (const segment of readLog(store, { partition, after: meta.horizon })) {
     scan.add(segment);
   }
+  const storeSlices = scan.tail.take(storeRunNumber);
   return {
     partition,
     meta,
+    storeRun: loadStoreRun({ store, keys: new KeyMaker(partition) }, storeSlices),
+    unsealed: findUnsealed(store, partition, storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,
     lastRecordedMs:
       scan.borders.length > 0 ? scan.lastRecordedMs : await lastTimeOf(store, partition),

@@ -1,7 +1,14 @@
-import type { Store } from "../../log/store.js";
+import { leaseKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
+import type { RowPut, Store } from "../../log/store.js";
+import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
+import { readPages } from "../../log/store-scan.js";
+import { queueKey } from "../dispatcher.js";
 import type { Loop } from "../loop.js";
 import type { Timers } from "../ports.js";
+import type { Resident } from "../resident.js";
 import type { Checkpointer } from "./checkpointer.js";
+import { priorityOf, splitReadyQueueField } from "./index-entries.js";
+import { readLeaseRow } from "./index-rows.js";
 import type { Recovery } from "./recovery.js";
 import type { StoredRuns } from "./run-reader.js";
 
@@ -15,22 +22,166 @@ export interface StartUpParts {
   readonly timers: Timers;
 }
 
+/** Rows read at once. */
+const pageRows = 2000;
+/** Runs of the tail that are read before others get their turn. */
+const runsPerStep = 100;
+/** Runs read on demand after which memory is looked at. */
+const loadsPerRelief = 1000;
+
 /**
  * What goes on in the background after a start, while the kernel serves: leases, ready tasks and timers are paged in from their rows,
  * and the runs that the tail of the log touched are read. Then the checkpointer begins.
+ *
+ * Rows are read as they were at the horizon. For a run that is in memory, or in the tail, they may be old; its state says better what
+ * is open in it, and is asked when the run is read. So each run is registered by exactly one of the two, and no row is written before
+ * all have been read.
  */
 export class StartUp {
   readonly #parts: StartUpParts;
+  /** Runs older than this process that were read in it. */
+  readonly #registered = new Set<number>();
+  readonly #firstNewRun: number;
+  #isClosed = false;
+  #loads = 0;
 
   constructor(parts: StartUpParts) {
     this.#parts = parts;
+    this.#firstNewRun = parts.recovery.nextRunNumber;
   }
 
-  /** Call at once when the loop exists, before the first command: from here on every run that is read registers its open work. */
-  begin(): Promise<void> {
-    throw new Error(`${this.#parts.recovery.partition}`);
+  /**
+   * Call at once when the loop exists, before the first command: from here on every run that is read registers its open work. Resolves
+   * when all open work is known and the checkpointer has begun. A failure of the store ends the loop.
+   */
+  async begin(): Promise<void> {
+    const { runs, loop, checkpointer, recovery } = this.#parts;
+    runs.onLoad = (resident) => this.#loaded(resident);
+    checkpointer.sealLeft(recovery.unsealed);
+    try {
+      await this.#readLeases();
+      await this.#readReady();
+      await this.#readTimers();
+      await this.#readTail();
+    } catch (error) {
+      if (!(this.#isStopped && error instanceof StoreClosed)) {
+        loop.fail(error);
+      }
+    }
+    if (!this.#isStopped) {
+      checkpointer.open();
+    }
   }
 
   /** Ends it early; safe when it is done. */
-  close(): void {}
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  get #isStopped(): boolean {
+    const { loop, checkpointer } = this.#parts;
+    return this.#isClosed || checkpointer.isClosing || loop.failure !== undefined;
+  }
+
+  #loaded(resident: Resident): void {
+    const { number } = resident;
+    const { loop, checkpointer, timers } = this.#parts;
+    if (resident.slices.length > 0) {
+      checkpointer.recovered(resident);
+    }
+    // What changed in this process was told by the events themselves; what is older must be told once, when it is first read.
+    if (number < this.#firstNewRun && !this.#registered.has(number)) {
+      this.#registered.add(number);
+      loop.work.adopt(resident);
+    }
+    this.#loads++;
+    if (this.#loads % loadsPerRelief === 0) {
+      timers.soon(() => checkpointer.relieve());
+    }
+  }
+
+  /** True when the run's state says what is open in it, now or as soon as it is read from the tail. */
+  #isTold(run: number): boolean {
+    return this.#registered.has(run) || this.#parts.recovery.tail.has(run);
+  }
+
+  #readLeases(): Promise<void> {
+    const { leases } = this.#parts.loop.work;
+    return this.#readRows(leaseKey.kind, ({ key, value }) => {
+      const { runNumber, number } = leaseKey.decode(key);
+      if (!this.#isTold(runNumber)) {
+        const { leaseVersion, leaseMs, sessionId } = readLeaseRow(key, value);
+        leases.restore({ run: runNumber, task: number, leaseVersion, leaseMs, sessionId });
+      }
+    });
+  }
+
+  #readReady(): Promise<void> {
+    const { dispatcher } = this.#parts.loop.work;
+    return this.#readRows(readyKey.kind, ({ key }) => {
+      const { namespace, queue, priority, runNumber, number } = readyKey.decode(key);
+      if (!this.#isTold(runNumber)) {
+        const names = splitReadyQueueField(queue);
+        const name = queueKey(namespace, names.queue, names.kind);
+        dispatcher.pushNamed(name, runNumber, number, priorityOf(priority));
+      }
+    });
+  }
+
+  #readTimers(): Promise<void> {
+    const { work } = this.#parts.loop;
+    return this.#readRows(timerKey.kind, ({ key }) => {
+      const { dueMs, runNumber } = timerKey.decode(key);
+      if (!this.#isTold(runNumber)) {
+        // Reading the run arms the deadlines of all its tasks; which one this is does not matter.
+        work.armDeadline(runNumber, 0, dueMs);
+      }
+    });
+  }
+
+  async #readRows(kind: number, take: (row: RowPut) => void): Promise<void> {
+    const { store, recovery, loop } = this.#parts;
+    for await (const page of readPages(store, rangeOfKind(kind, recovery.partition), pageRows)) {
+      if (this.#isStopped) {
+        return;
+      }
+      for (const row of page) {
+        take(row);
+      }
+      loop.schedule();
+    }
+  }
+
+  async #readTail(): Promise<void> {
+    let steps = 0;
+    for (const number of [...this.#parts.recovery.tail.numbers()]) {
+      if (this.#isStopped) {
+        return;
+      }
+      await this.#readRun(number);
+      steps++;
+      if (steps % runsPerStep === 0) {
+        await this.#rest();
+      }
+    }
+  }
+
+  /** One that is damaged is refused whenever it is asked for; the others do not wait for it, but the horizon does. */
+  async #readRun(number: number): Promise<void> {
+    const { loop } = this.#parts;
+    try {
+      await loop.residency.find(number);
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) {
+        throw error;
+      }
+      loop.faults.record(number, "read", error);
+    }
+  }
+
+  #rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#parts.timers.soon(resolve);
+    });
+  }
 }

@@ -1,0 +1,47 @@
+const kib = 1024;
+const mib = 1024 * kib;
+
+/** Bounds of the checkpointer; every one has a default. */
+export interface CheckpointOptions {
+  /** Bytes of events that may be unsaved; from twice as many on new starts wait. Default 32 MiB. */
+  readonly lagBytes?: number;
+  /** Unsaved bytes from which on rows are written without waiting for age. Default 4 MiB. */
+  readonly beginBytes?: number;
+  /** Age of the oldest unsaved change at which rows are written, in ms. Default 1,000. */
+  readonly beginAgeMs?: number;
+  /** Runs kept in memory. Default 50,000. */
+  readonly residentsMax?: number;
+  /** Estimated bytes of the runs kept in memory. Default 512 MiB. */
+  readonly residentBytesMax?: number;
+  /** Segments behind the horizon that are kept, in bytes. Default 256 MiB. */
+  readonly logRetentionBytes?: number;
+  /** How long segments behind the horizon are kept at most, in ms. Default 7 days. */
+  readonly logRetentionMs?: number;
+}
+
+const defaults: Required<CheckpointOptions> = {
+  lagBytes: 32 * mib,
+  beginBytes: 4 * mib,
+  beginAgeMs: 1000,
+  residentsMax: 50_000,
+  residentBytesMax: 512 * mib,
+  logRetentionBytes: 256 * mib,
+  logRetentionMs: 7 * 24 * 3600 * 1000,
+};
+
+/** Fills in the defaults. */
+export function resolveOptions(options: CheckpointOptions = {}): Required<CheckpointOptions> {
+  return { ...defaults, ...options };
+}
+
+const batchBytesMin = 256 * kib;
+const batchBytesMax = mib;
+
+/**
+ * Bytes of one batch: 256 KiB while little is unsaved, growing to 1 MiB at half the lag bound. Small batches keep commits short while
+ * there is time; large ones are the only way to catch up, since each costs a sync.
+ */
+export function batchBytes(unsavedBytes: number, lagBytes: number): number {
+  const share = Math.min(1, unsavedBytes / (lagBytes / 2));
+  return batchBytesMin + (batchBytesMax - batchBytesMin) * share;
+}

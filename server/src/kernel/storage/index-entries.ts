@@ -1,0 +1,124 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { nextDeadlineMs } from "../../core/deadline.js";
+import type { Run } from "../../core/state.js";
+import { isRunOpen } from "../../core/transitions.js";
+import { leaseKey, readyKey, timerKey } from "../../log/key.js";
+import { type AsOf, writeLeaseRow } from "./index-rows.js";
+import type { KeyMaker } from "./key-maker.js";
+
+/** Names of the fields by which runs and their parts are listed. */
+export const listField: {
+  readonly status: string;
+  readonly workflow: string;
+  readonly operationStatus: string;
+  readonly review: string;
+} = {
+  status: "status",
+  workflow: "workflow",
+  operationStatus: "operation-status",
+  review: "review",
+};
+
+/** Value of the field `review` for one that nobody has resolved. */
+export const openReviewValue: string = "open";
+
+/** Priorities count up from 0; keys sort the highest first. */
+const priorityMax = 9;
+
+const noValue = new Uint8Array(0);
+
+/** Takes the index rows of a run, one by one. `stamp` changes whenever the value under the key does. */
+export interface IndexSink {
+  entry(key: Uint8Array, value: () => Uint8Array, stamp: number): void;
+}
+
+/** What the index rows of a run are made from. */
+export interface Indexed {
+  readonly partition: number;
+  readonly keys: KeyMaker;
+  readonly runNumber: number;
+  readonly run: Run;
+  readonly asOf: AsOf;
+}
+
+/** Tells a sink every index row that stands for the state as it is: how it is listed, and what is open in it. */
+export function indexRun(indexed: Indexed, sink: IndexSink): void {
+  const { run, runNumber, keys } = indexed;
+  const { namespace } = run;
+  if (run.kind === "run") {
+    const status = { namespace, field: listField.status, value: `${run.status}` };
+    sink.entry(keys.visibility(status, runNumber, 0), empty, 0);
+    const workflow = { namespace, field: listField.workflow, value: run.workflow };
+    sink.entry(keys.visibility(workflow, runNumber, 0), empty, 0);
+    if (isRunOpen(run.status)) {
+      indexTasks(indexed, sink);
+    }
+  }
+  for (const number of run.unsettled) {
+    const value = `${run.operations[number]?.status ?? 0}`;
+    const listed = { namespace, field: listField.operationStatus, value };
+    sink.entry(keys.visibility(listed, runNumber, number), empty, 0);
+  }
+  for (const review of run.reviews) {
+    if (review.resolvedAtMs === 0) {
+      const listed = { namespace, field: listField.review, value: openReviewValue };
+      sink.entry(keys.visibility(listed, runNumber, review.number), empty, 0);
+    }
+  }
+}
+
+function indexTasks(indexed: Indexed, sink: IndexSink): void {
+  const { run, partition, runNumber } = indexed;
+  let earliestMs = Number.POSITIVE_INFINITY;
+  for (const task of run.tasks) {
+    const spec = run.plan.tasks[task.number];
+    if (spec === undefined) {
+      continue;
+    }
+    earliestMs = Math.min(earliestMs, nextDeadlineMs(run, task, spec) ?? Number.POSITIVE_INFINITY);
+    if (task.status === TaskStatus.READY) {
+      const key = readyKey.encode({
+        partition,
+        namespace: run.namespace,
+        queue: readyQueueField(spec.queue, spec.kind),
+        priority: priorityMax - spec.priority,
+        sequence: task.readyAtMs,
+        runNumber,
+        number: task.number,
+      });
+      sink.entry(key, empty, 0);
+    } else if (task.status === TaskStatus.LEASED) {
+      const key = indexed.keys.inRun(leaseKey.kind, runNumber, task.number);
+      const { leaseVersion, sessionId, worker } = task;
+      const lease = { leaseVersion, leaseMs: spec.leaseMs, sessionId, worker };
+      sink.entry(key, () => writeLeaseRow(key, lease, indexed.asOf), leaseVersion);
+    }
+  }
+  if (earliestMs !== Number.POSITIVE_INFINITY) {
+    const dueMs = Math.max(0, Math.floor(earliestMs));
+    sink.entry(timerKey.encode({ partition, dueMs, runNumber }), empty, 0);
+  }
+}
+
+/** The queue of a ready row. Kinds share queues, so it names both; ids hold no NUL, so it is injective. */
+export function readyQueueField(queue: string, kind: string): string {
+  return `${queue}\0${kind}`;
+}
+
+/** The two names that a ready row's queue was made from. */
+export function splitReadyQueueField(field: string): {
+  readonly queue: string;
+  readonly kind: string;
+} {
+  const at = field.indexOf("\0");
+  return { queue: field.slice(0, at), kind: field.slice(at + 1) };
+}
+
+/** The priority that a ready row's key was made from. */
+export function priorityOf(keyPriority: number): number {
+  return priorityMax - keyPriority;
+}
+
+function empty(): Uint8Array {
+  return noValue;
+}

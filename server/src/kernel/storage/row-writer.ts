@@ -1,0 +1,138 @@
+import {
+  type RunRowShape,
+  writeOperationRow,
+  writeReviewRow,
+  writeRunRow,
+  writeStepRow,
+  writeTaskRow,
+} from "@pawl/proto/log/v1/row_wire.js";
+import { WireWriter } from "@pawl/proto/wire/writer.js";
+import {
+  type ChunkMark,
+  inlineRun,
+  rowOfOperation,
+  rowOfReview,
+  rowOfStep,
+  rowOfTask,
+  splitRunRow,
+} from "../../core/rows/run-to-rows.js";
+import type { Run } from "../../core/state.js";
+import { operationKey, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import { writeRow } from "../../log/row.js";
+import type { StoredParts } from "../resident.js";
+import type { AsOf } from "./index-rows.js";
+import type { KeyMaker } from "./key-maker.js";
+import { operationStamp, partVersions, reviewStamp, rowSchema } from "./run-rows.js";
+
+/** A run that fits in this many bytes keeps all in its run row. */
+const inlineBytesMax = 4096;
+/** With more parts than this it is not even tried. */
+const inlinePartsMax = 64;
+
+/** Where rows go. */
+export type PutRow = (key: Uint8Array, value: Uint8Array) => void;
+
+/** What the rows of a run are written from. */
+export interface RowsOfRun {
+  readonly runNumber: number;
+  readonly run: Run;
+  readonly asOf: AsOf;
+  readonly chunk: ChunkMark;
+  /** Versions of the parts in rows of their own; undefined when there are none. */
+  readonly stored: StoredParts | undefined;
+}
+
+/** What was written. */
+export interface WrittenRows {
+  readonly parts: StoredParts | undefined;
+  readonly bytes: number;
+}
+
+const allParts: StoredParts = { tasks: [], operations: [], reviews: [], steps: 0 };
+
+/** Encodes the rows of runs into one kept buffer. */
+export class RowWriter {
+  readonly #keys: KeyMaker;
+  readonly #writer = new WireWriter(16 * 1024);
+
+  constructor(keys: KeyMaker) {
+    this.#keys = keys;
+  }
+
+  /** Writes a small run as one row. What is larger, or was before, is split: then only the parts that changed. */
+  writeRun(rows: RowsOfRun, put: PutRow): WrittenRows {
+    if (rows.stored === undefined && partCount(rows.run) <= inlinePartsMax) {
+      const bytes = this.#writeInline(rows, put);
+      if (bytes !== undefined) {
+        return { parts: undefined, bytes };
+      }
+    }
+    let bytes = this.writeRow(rows, splitRunRow(rows.run, rows.chunk), put);
+    this.#writeParts(rows, rows.stored ?? allParts, (key, value) => {
+      bytes += value.length;
+      put(key, value);
+    });
+    return { parts: partVersions(rows.run), bytes };
+  }
+
+  /** Writes a run's own row as given; the answer is its bytes. */
+  writeRow(rows: Pick<RowsOfRun, "runNumber" | "asOf">, row: RunRowShape, put: PutRow): number {
+    this.#writer.reset();
+    writeRunRow(this.#writer, row);
+    return this.#put(this.#keys.run(rows.runNumber), rows.asOf, put);
+  }
+
+  #writeInline(rows: RowsOfRun, put: PutRow): number | undefined {
+    const writer = this.#writer;
+    writer.reset();
+    writeRunRow(writer, inlineRun(rows.run, rows.chunk));
+    return writer.pos > inlineBytesMax
+      ? undefined
+      : this.#put(this.#keys.run(rows.runNumber), rows.asOf, put);
+  }
+
+  #writeParts({ run, runNumber, asOf }: RowsOfRun, stored: StoredParts, put: PutRow): void {
+    const keys = this.#keys;
+    for (const task of run.tasks) {
+      if (task.version !== (stored.tasks[task.number] ?? 0)) {
+        this.#writer.reset();
+        writeTaskRow(this.#writer, rowOfTask(task));
+        this.#put(keys.inRun(taskKey.kind, runNumber, task.number), asOf, put);
+      }
+    }
+    for (const operation of run.operations) {
+      if (operationStamp(operation) !== stored.operations[operation.number]) {
+        this.#writer.reset();
+        writeOperationRow(this.#writer, rowOfOperation(operation));
+        this.#put(keys.inRun(operationKey.kind, runNumber, operation.number), asOf, put);
+      }
+    }
+    for (const review of run.reviews) {
+      if (reviewStamp(review) !== stored.reviews[review.number]) {
+        this.#writer.reset();
+        writeReviewRow(this.#writer, rowOfReview(review));
+        this.#put(keys.inRun(reviewKey.kind, runNumber, review.number), asOf, put);
+      }
+    }
+    for (const step of run.steps.slice(stored.steps)) {
+      this.#writer.reset();
+      writeStepRow(this.#writer, rowOfStep(step));
+      this.#put(keys.inRun(stepKey.kind, runNumber, step.number), asOf, put);
+    }
+  }
+
+  #put(key: Uint8Array, asOf: AsOf, put: PutRow): number {
+    const value = writeRow(key, {
+      schemaVersion: rowSchema,
+      asOfEvent: asOf.event,
+      asOfSequence: asOf.sequence,
+      payload: this.#writer.view(),
+    });
+    put(key, value);
+    return value.length;
+  }
+}
+
+function partCount(run: Run): number {
+  return run.tasks.length + run.operations.length + run.steps.length + run.reviews.length;
+}

@@ -1,0 +1,112 @@
+import {
+  type OperationRowShape,
+  type ReviewRowShape,
+  type RunRowShape,
+  readOperationRow,
+  readReviewRow,
+  readRunRow,
+  readStepRow,
+  readTaskRow,
+  type StepRowShape,
+  type TaskRowShape,
+} from "@pawl/proto/log/v1/row_wire.js";
+import { WireReader } from "@pawl/proto/wire/reader.js";
+import { hasRow } from "../../core/rows/run-to-rows.js";
+import type { Operation, Review, Run } from "../../core/state.js";
+import { toHex } from "../../log/bytes.js";
+import { CHUNK_ORIGIN, type ChunkPoint } from "../../log/chunk.js";
+import { operationKey, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import { readRow } from "../../log/row.js";
+import type { RowPut } from "../../log/store.js";
+import { StoreDamaged } from "../../log/store-errors.js";
+import type { StoredParts } from "../resident.js";
+
+/** Version of the rows of runs and of their parts. */
+export const rowSchema: number = 0;
+
+/** A run row as it is stored. */
+export interface StoredRunRow {
+  readonly row: RunRowShape;
+  /** Bytes of its value. */
+  readonly bytes: number;
+}
+
+/** Reads a run's own row. @throws StoreDamaged naming the key. */
+export function readStoredRunRow(key: Uint8Array, value: Uint8Array): StoredRunRow {
+  const { payload } = readRow(key, value);
+  return { row: readRunRow(new WireReader(payload), payload.length), bytes: value.length };
+}
+
+/** Where the history of a stored run goes on. A run's chunks hold exactly the events that its row counts, unless it could not be applied. */
+export function chunkPointOfRow(row: RunRowShape, nextEventNumber: number): ChunkPoint {
+  return row.chunkCount === 0
+    ? CHUNK_ORIGIN
+    : { nextChunkNumber: row.chunkCount, nextEventNumber, hash: row.chunkHash };
+}
+
+/** Parts of a run that lie in rows of their own. */
+export interface PartRows {
+  readonly tasks: TaskRowShape[];
+  readonly operations: OperationRowShape[];
+  readonly steps: StepRowShape[];
+  readonly reviews: ReviewRowShape[];
+}
+
+/** Kinds of keys under which parts of a run lie. */
+export const partKinds: readonly number[] = [
+  taskKey.kind,
+  operationKey.kind,
+  stepKey.kind,
+  reviewKey.kind,
+];
+
+/**
+ * Reads one part into its list.
+ * @throws StoreDamaged naming the key, also for a part that knows more events than its run.
+ */
+export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: number): void {
+  const { payload, asOfEvent } = readRow(key, value);
+  if (asOfEvent > runEvent) {
+    throw new StoreDamaged(
+      `Expected a part of a run as of event ${runEvent} at most, but it is as of event ${asOfEvent}`,
+      { key: toHex(key) },
+    );
+  }
+  const reader = new WireReader(payload);
+  switch (key[0]) {
+    case taskKey.kind:
+      parts.tasks.push(readTaskRow(reader, payload.length));
+      return;
+    case operationKey.kind:
+      parts.operations.push(readOperationRow(reader, payload.length));
+      return;
+    case stepKey.kind:
+      parts.steps.push(readStepRow(reader, payload.length));
+      return;
+    default:
+      parts.reviews.push(readReviewRow(reader, payload.length));
+  }
+}
+
+/** Versions of the parts of a state, as a checkpoint compares them. */
+export function partVersions(run: Run): StoredParts {
+  return {
+    tasks: run.tasks.map((task) => (hasRow(task) ? task.version : 0)),
+    operations: run.operations.map(operationStamp),
+    reviews: run.reviews.map(reviewStamp),
+    steps: run.steps.length,
+  };
+}
+
+/** A number that changes with the row of an operation: its open review may go without a new version. */
+export function operationStamp(operation: Operation): number {
+  return operation.version * 2 + (operation.openReview === undefined ? 0 : 1);
+}
+
+/** Tasks that may wait for one review, and one more. */
+const waitingTasksBound = 8192;
+
+/** A number that changes with the row of a review: tasks that begin to wait for it give it no new version. */
+export function reviewStamp(review: Review): number {
+  return review.version * waitingTasksBound + review.waitingTasks.length;
+}

@@ -1,0 +1,250 @@
+import type { RunRowShape } from "@pawl/proto/log/v1/row_wire.js";
+import { CorruptHistory } from "../../core/apply/corrupt.js";
+import { emptyLedger, type PlanSource } from "../../core/apply.js";
+import { restoreRun } from "../../core/rows/rows-to-run.js";
+import type { MutableRun } from "../../core/state.js";
+import { toHex } from "../../log/bytes.js";
+import { type Chunk, chunkPointOf, readChunk } from "../../log/chunk.js";
+import { operationKey, rangeOfRun, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import type { EventSlice } from "../../log/segment.js";
+import type { Store } from "../../log/store.js";
+import { StoreDamaged } from "../../log/store-errors.js";
+import { readPages } from "../../log/store-scan.js";
+import type { StoredState } from "../resident.js";
+import { indexRun } from "./index-entries.js";
+import type { KeyMaker } from "./key-maker.js";
+import { replay } from "./replay.js";
+import {
+  addPart,
+  chunkPointOfRow,
+  type PartRows,
+  partKinds,
+  partVersions,
+  readStoredRunRow,
+  type StoredRunRow,
+} from "./run-rows.js";
+
+/** A state as of its rows, and what those rows are. */
+export interface StoredRun {
+  readonly run: MutableRun;
+  readonly stored: StoredState;
+  /** False when neither the rows nor the history give a state: `run` holds names and the fault only. */
+  readonly isSound: boolean;
+}
+
+/** What rows are read with. */
+export interface RowSource {
+  readonly store: Store;
+  readonly partition: number;
+  readonly plans: PlanSource;
+  readonly keys: KeyMaker;
+}
+
+const pageRows = 500;
+
+/** The run row of a run, or undefined. @throws StoreDamaged */
+export function readRow(
+  source: Pick<RowSource, "store" | "keys">,
+  runNumber: number,
+): StoredRunRow | undefined {
+  const key = source.keys.run(runNumber);
+  const value = source.store.get(key);
+  return value === undefined ? undefined : readStoredRunRow(key, value);
+}
+
+/** Reads the parts of a split run, a page at a time. @throws StoreDamaged */
+export async function readParts(
+  { store, partition }: RowSource,
+  runNumber: number,
+  row: RunRowShape,
+): Promise<PartRows> {
+  const parts: PartRows = { tasks: [], operations: [], steps: [], reviews: [] };
+  if (row.split) {
+    for (const kind of partKinds) {
+      for await (const page of readPages(
+        store,
+        rangeOfRun(kind, { partition, runNumber }),
+        pageRows,
+      )) {
+        for (const put of page) {
+          addPart(parts, put, row.eventCount);
+        }
+      }
+    }
+  }
+  return parts;
+}
+
+/** The same at once, by point reads: for when a state must be made anew in the middle of a turn. */
+export function readPartsNow(source: RowSource, runNumber: number, row: RunRowShape): PartRows {
+  const parts: PartRows = { tasks: [], operations: [], steps: [], reviews: [] };
+  if (!row.split) {
+    return parts;
+  }
+  const readAll = (kind: number, count: number): void => {
+    for (let number = 0; number < count; number++) {
+      const key = source.keys.inRun(kind, runNumber, number);
+      const value = source.store.get(key);
+      if (value !== undefined) {
+        addPart(parts, { key, value }, row.eventCount);
+      }
+    }
+  };
+  const plan = row.plan === undefined ? undefined : source.plans(row.plan);
+  readAll(taskKey.kind, plan?.tasks.length ?? 0);
+  readAll(operationKey.kind, row.operationCount);
+  readAll(stepKey.kind, row.stepCount);
+  readAll(reviewKey.kind, row.reviewCount);
+  return parts;
+}
+
+/**
+ * Makes the state that rows hold. Rows that give none are passed over: then the history does, from its first event. What is
+ * gone wrong even so is a fault of the kernel's own code, and only this run is set aside.
+ * @throws StoreDamaged when what is stored is not what was written.
+ */
+export function restore(
+  source: RowSource,
+  runNumber: number,
+  { row, bytes }: StoredRunRow,
+  parts: PartRows,
+): StoredRun {
+  const nextEventNumber = nextEventOf(source, runNumber, row);
+  const chunks = chunkPointOfRow(row, nextEventNumber);
+  const { run, isSound } = stateOf(source, runNumber, row, parts);
+  if (isSound && run.eventCount < nextEventNumber - 1) {
+    throw new StoreDamaged(
+      `Expected the rows of run ${runNumber} to be as of event ${nextEventNumber - 1}, but they are as of ${run.eventCount}`,
+      { key: toHex(source.keys.run(runNumber)) },
+    );
+  }
+  const stored: StoredState = {
+    event: row.eventCount,
+    chunks,
+    parts: row.split ? partVersions(run) : undefined,
+    index: isSound ? indexOf(source, runNumber, run) : new Map(),
+    operationKeys: run.operations.length,
+    bytes,
+  };
+  return { run, stored, isSound };
+}
+
+/** Slices of chunks with events after a number, in order. @throws StoreDamaged */
+export function* chunkSlices(
+  source: RowSource,
+  runNumber: number,
+  range: { readonly chunkCount: number; readonly after: number },
+): Generator<EventSlice, void, undefined> {
+  const chunks: Chunk[] = [];
+  for (let number = range.chunkCount - 1; number >= 0; number--) {
+    const chunk = chunkAt(source, runNumber, number);
+    chunks.push(chunk);
+    if (chunk.firstEventNumber <= range.after + 1) {
+      break;
+    }
+  }
+  for (const chunk of chunks.reverse()) {
+    yield* chunk.slices();
+  }
+}
+
+/** One chunk of a run. @throws StoreDamaged, also when it is missing. */
+export function chunkAt(source: RowSource, runNumber: number, chunkNumber: number): Chunk {
+  const key = source.keys.chunk(runNumber, chunkNumber);
+  const value = source.store.get(key);
+  if (value === undefined) {
+    throw new StoreDamaged(`Expected chunk ${chunkNumber} of run ${runNumber}, but it is missing`, {
+      key: toHex(key),
+    });
+  }
+  return readChunk(key, value);
+}
+
+/**
+ * Number of the event after those in chunks. Rows and chunks are written together, so it is the one after the row's, unless the
+ * state could not be kept (its row then says the fault).
+ */
+function nextEventOf(source: RowSource, runNumber: number, row: RunRowShape): number {
+  return row.fault === "" || row.chunkCount === 0
+    ? row.eventCount + 1
+    : chunkPointOf(chunkAt(source, runNumber, row.chunkCount - 1)).nextEventNumber;
+}
+
+function stateOf(
+  source: RowSource,
+  runNumber: number,
+  row: RunRowShape,
+  parts: PartRows,
+): { readonly run: MutableRun; readonly isSound: boolean } {
+  try {
+    const state =
+      row.eventCount === 0 ? undefined : restoreRun({ run: row, ...parts }, source.plans);
+    return { run: fromHistory(source, runNumber, row, state), isSound: true };
+  } catch (error) {
+    if (!(error instanceof CorruptHistory)) {
+      throw error;
+    }
+  }
+  try {
+    return { run: fromHistory(source, runNumber, row, undefined), isSound: true };
+  } catch (error) {
+    if (!(error instanceof CorruptHistory)) {
+      throw error;
+    }
+    return { run: faultedRun(row, error), isSound: false };
+  }
+}
+
+/** Brings a state to the end of its chunks; usually it is there. */
+function fromHistory(
+  source: RowSource,
+  runNumber: number,
+  row: RunRowShape,
+  state: MutableRun | undefined,
+): MutableRun {
+  if (state !== undefined && row.fault === "") {
+    return state;
+  }
+  const range = { chunkCount: row.chunkCount, after: state?.eventCount ?? 0 };
+  const run = replay(state, chunkSlices(source, runNumber, range), source.plans);
+  if (run === undefined) {
+    throw new CorruptHistory(`a history of run ${runNumber}`, "it has no event");
+  }
+  return run;
+}
+
+/** What can be said of a run whose history does not apply: it is found, refused and shown as faulted. */
+export function faultedRun(
+  names: Pick<MutableRun, "namespace" | "runId" | "workflow" | "fault">,
+  error: Error,
+): MutableRun {
+  const { namespace, runId, workflow, fault } = names;
+  return {
+    ...emptyLedger(),
+    kind: runId === "" ? "ledger" : "run",
+    namespace,
+    runId,
+    workflow,
+    fault: fault === "" ? `read: ${error.message}` : fault,
+  };
+}
+
+function indexOf(source: RowSource, runNumber: number, run: MutableRun): Map<string, number> {
+  const index = new Map<string, number>();
+  const { partition, keys } = source;
+  const asOf = { event: run.eventCount, sequence: 0 };
+  indexRun(
+    { partition, keys, runNumber, run, asOf },
+    {
+      entry: (key, _value, stamp) => {
+        index.set(latin1Of(key), stamp);
+      },
+    },
+  );
+  return index;
+}
+
+/** A key as text of one character per byte. */
+export function latin1Of(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
+}
