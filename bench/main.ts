@@ -33,17 +33,8 @@ const benches: Readonly<Record<string, Bench>> = {
   },
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    mini: { type: "boolean", default: false },
-  },
-});
-
-function print(figures: Figures): void {
-  const line = values.json
+function print(figures: Figures, asJson: boolean): void {
+  const line = asJson
     ? JSON.stringify(figures)
     : Object.entries(figures)
         .map(([name, value]) => `${name} ${value}`)
@@ -51,26 +42,41 @@ function print(figures: Figures): void {
   process.stdout.write(`${line}\n`);
 }
 
-function problemsOf(figures: Figures): string[] {
-  const wrong =
-    figures["wrong"] === 0 ? [] : [`Expected no wrong outcome, but ${figures["wrong"]} were.`];
-  return values.check && !values.mini ? [...wrong, ...missedFloors(figures)] : wrong;
-}
-
-const names = positionals.length === 0 ? Object.keys(benches) : positionals;
-for (const name of names) {
-  const bench = benches[name];
-  if (bench === undefined) {
+/** Runs the named benches, or all. Exit code 0, 1 when an outcome was wrong or (`--check`) a floor was missed, 2 for bad arguments. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      json: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      mini: { type: "boolean", default: false },
+    },
+  });
+  const names = positionals.length === 0 ? Object.keys(benches) : positionals;
+  const unknown = names.find((name) => benches[name] === undefined);
+  if (unknown !== undefined) {
     process.stderr.write(
-      `Expected one of ${Object.keys(benches).join(", ")}, but got "${name}".\n`,
+      `Expected one of ${Object.keys(benches).join(", ")}, but got "${unknown}".\n`,
     );
-    process.exit(2);
+    return 2;
   }
-  for await (const figures of bench(values.mini)) {
-    print(figures);
-    for (const problem of problemsOf(figures)) {
-      process.stderr.write(`${figures["bench"]} ${figures["load"]}: ${problem}\n`);
-      process.exitCode = 1;
+  let exitCode = 0;
+  for (const name of names) {
+    for await (const figures of benches[name]?.(values.mini) ?? []) {
+      print(figures, values.json);
+      const problems = problemsOf(figures, values.check && !values.mini);
+      for (const problem of problems) {
+        process.stderr.write(`${figures["bench"]} ${figures["load"]}: ${problem}\n`);
+      }
+      exitCode = problems.length > 0 ? 1 : exitCode;
     }
   }
+  return exitCode;
+}
+
+function problemsOf(figures: Figures, checkFloors: boolean): string[] {
+  const wrong =
+    figures["wrong"] === 0 ? [] : [`Expected no wrong outcome, but ${figures["wrong"]} were.`];
+  return checkFloors ? [...wrong, ...missedFloors(figures)] : wrong;
 }

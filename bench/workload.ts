@@ -1,4 +1,12 @@
-import { json, type OpenTask, type PlanRef, plan, type Schema, type ServedTask, task } from "@pawl/sdk";
+import {
+  json,
+  type OpenTask,
+  type PlanRef,
+  plan,
+  type Schema,
+  type ServedTask,
+  task,
+} from "@pawl/sdk";
 
 /** The input of every run: 100 bytes, random, so that nothing compresses it away. */
 export interface Content {
