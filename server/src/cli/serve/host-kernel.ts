@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
+import { readCrashPoints } from "../../kernel/crash-points.js";
+import { CrashStore } from "../../kernel/crash-store.js";
 import type { Kernel } from "../../kernel/kernel.js";
 import { openKernel } from "../../kernel/open-kernel.js";
+import type { CheckpointOptions } from "../../kernel/storage/checkpointer.js";
 import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
 import { type DataFolder, openDataFolder } from "../../log/open-store.js";
 import { type RunningServer, startServer } from "../../rpc/server.js";
@@ -26,23 +29,36 @@ export interface HostedKernel {
   abandon(): Promise<void>;
 }
 
+/** What is hosted. */
+export interface HostOptions extends ServeOptions {
+  /** Bounds of the checkpointer; default: the kernel's own. */
+  readonly checkpoint?: CheckpointOptions;
+}
+
 /** Opens folder, kernel and port, in this order. Errors: `CliError`, with what to do next. */
 export async function hostKernel(
   context: CliContext,
-  options: ServeOptions,
+  options: HostOptions,
   out: Output,
 ): Promise<HostedKernel> {
   const directory = resolve(context.cwd, options.dir);
   const opened: { close: () => Promise<void> }[] = [];
   try {
-    const folder = await openDataFolder(directory, { create: true });
+    const crash = readCrashPoints(context.env);
+    const folder = await openDataFolder(directory, {
+      create: true,
+      onCreationStep: (step) => crash?.hit(`create:${step}`),
+    });
     // Closing twice is the same as once: the kernel closes its store, too.
     opened.push(folder);
+    crash?.hit("start:opened");
     const kernel = await openKernel({
-      store: folder.store,
+      store: crash === undefined ? folder.store : new CrashStore(folder.store, crash),
+      ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
       onFault: (fault) => tellFault(out, fault.error),
     });
     opened.push(kernel);
+    crash?.hit("start:recovered");
     const server = await startServer({
       kernel,
       host: options.host,
