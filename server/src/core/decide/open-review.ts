@@ -2,6 +2,7 @@ import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventBody } from "../event.js";
 import type { Operation, Run } from "../state.js";
+import { isRunOpen } from "../transitions.js";
 
 /** What a review of an operation is opened about. */
 export interface OperationReviewParts {
@@ -21,28 +22,33 @@ export function openReview(run: Run, parts: OperationReviewParts): EventBody {
       subject: parts.subject,
       operation: operation.number,
       task: parts.task,
-      known: describeKnown(operation),
+      known: describeKnown(run, operation),
     },
   };
 }
 
-function describeKnown(operation: Operation): string {
-  const { declaration, calls } = operation;
-  const { sinkKind } = declaration;
+function describeKnown(run: Run, operation: Operation): string {
+  const { declaration, calls, failure } = operation;
   const times = calls === 1 ? "once" : `${calls} times`;
   const target = declaration.target === "" ? "" : ` on "${declaration.target}"`;
-  const why =
-    sinkKind === SinkKind.IDEMPOTENT
-      ? "the sink's key window is over"
-      : sinkKind === SinkKind.RECONCILABLE
-        ? `${operation.lookUps} look-ups could not tell`
-        : "the sink can neither repeat a call safely nor look one up";
-  const last =
-    operation.failure === undefined
-      ? ""
-      : ` The last call ended with: ${operation.failure.message}`;
+  const last = failure === undefined ? "" : ` The last call ended with "${failure.message}".`;
   return (
     `"${declaration.name}"${target} was intended ${times} under key "${declaration.key}"; ` +
-    `whether its effect happened is unknown, and ${why}.${last} Look at the sink before you decide.`
+    `whether its effect happened is unknown, and ${sayWhy(run, operation)}.${last} ` +
+    "Look at the sink before you decide."
   );
+}
+
+function sayWhy(run: Run, operation: Operation): string {
+  if (!isRunOpen(run.status)) {
+    return "its run is over, so no task will find out";
+  }
+  switch (operation.declaration.sinkKind) {
+    case SinkKind.IDEMPOTENT:
+      return "the sink's key window is over";
+    case SinkKind.RECONCILABLE:
+      return `${operation.lookUps} look-ups could not tell`;
+    default:
+      return "the sink can neither repeat a call safely nor look one up";
+  }
 }
