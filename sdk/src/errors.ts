@@ -126,6 +126,15 @@ export class NotAKernel extends PawlError {
   }
 }
 
+/** The kernel does not let this client in: its token is missing, wrong, or not for this. */
+export class AccessDenied extends PawlError {
+  override readonly name: string = "AccessDenied";
+
+  constructor(message: string, options: PawlErrorOptions = {}) {
+    super("PAWL_ACCESS_DENIED", message, options);
+  }
+}
+
 /** The client, worker or embedded kernel was closed by the caller. */
 export class Closed extends PawlError {
   override readonly name: string = "Closed";

@@ -64,6 +64,11 @@ export type OperationSpec<Sent, Payload, Returned, Result> = {
   readonly call: (call: OperationCall<Payload>) => Promise<Returned> | Returned;
 } & (IdempotentSink<Payload, Returned> | ReconcilableSink<Payload, Returned> | OpaqueSink);
 
+/** A call whose payload's type is forgotten. */
+export interface ErasedCall extends Omit<OperationCall<unknown>, "payload"> {
+  readonly payload: unknown;
+}
+
 /** What a sink can do, in ms. */
 export interface SinkSettings {
   readonly kind: "idempotent" | "reconcilable" | "opaque";
@@ -88,9 +93,9 @@ export interface Operation<Sent = unknown, Result = unknown> {
   /** Checks results. */
   readonly resultSchema: Schema<unknown, unknown>;
   /** The call, types erased. */
-  readonly call: (call: OperationCall<unknown>) => unknown;
+  readonly call: (call: ErasedCall) => unknown;
   /** The look-up, types erased. */
-  readonly lookup: ((call: OperationCall<unknown>) => unknown) | undefined;
+  readonly lookup: ((call: ErasedCall) => unknown) | undefined;
   /** Types only: no value at run time. */
   readonly types?: { readonly sent: Sent; readonly result: Result };
 }
@@ -144,6 +149,6 @@ export function operation<Sent, Payload, Returned, Result>(
 /** The engine gives `call` exactly what the payload's schema gave it, so the type may be forgotten and found again. */
 function eraseCall<Payload, Returned>(
   call: (call: OperationCall<Payload>) => Returned,
-): (call: OperationCall<unknown>) => unknown {
-  return (given) => call(given as OperationCall<Payload>);
+): (call: ErasedCall) => unknown {
+  return (given) => call({ ...given, payload: given.payload as Readonly<Payload> });
 }

@@ -1,0 +1,82 @@
+export {
+  AttemptEnded,
+  AwaitingReview,
+  Cancelled,
+  Draining,
+  LeaseLost,
+  TimedOut,
+} from "./abort-reasons.js";
+export {
+  NeedsReview,
+  NotSent,
+  OperationAbandoned,
+  OperationInDoubt,
+  OutcomeUnknown,
+  Refused,
+  type RefusedOptions,
+  type RetryableCallOptions,
+} from "./call-errors.js";
+export { createPawlClient, type PawlClient, type PawlClientOptions } from "./client.js";
+export { type Client, type ConnectOptions, connect, type Startable } from "./connect.js";
+export type { ConnectionStatus } from "./connection.js";
+export { Content } from "./content.js";
+export type {
+  PerformOptions,
+  StepOptions,
+  StepRetry,
+  StepScope,
+  TaskContext,
+} from "./context.js";
+export type { Duration } from "./duration.js";
+export {
+  AccessDenied,
+  Closed,
+  Conflict,
+  DefinitionInvalid,
+  NotAKernel,
+  NotFound,
+  PawlError,
+  RecordedFailure,
+  Rejected,
+  RunCancelled,
+  RunEnded,
+  RunFailed,
+  RunTerminated,
+  SchemaRefused,
+  StepFailed,
+  TooLarge,
+  Unavailable,
+  ValueRefused,
+  WaitTimedOut,
+} from "./errors.js";
+export { type EmbeddedKernel, type OpenKernelOptions, openKernel } from "./open-kernel.js";
+export {
+  type Lookup,
+  type Operation,
+  type OperationCall,
+  type OperationSpec,
+  operation,
+} from "./operation.js";
+export {
+  fetchOutcome,
+  type HttpOutcomeOptions,
+  type HttpResponseLike,
+  httpOutcome,
+} from "./outcome.js";
+export { type PlanRef, type PlanTask, plan } from "./plan.js";
+export type { Rec } from "./rec.js";
+export { Fatal, RetryAfter } from "./retry-errors.js";
+export type {
+  EndAnswer,
+  EndOptions,
+  Run,
+  RunEvent,
+  WaitOptions,
+  WatchOptions,
+} from "./run.js";
+export { json, type Schema, type SchemaInput, type SchemaOutput } from "./schema.js";
+export type { ClientPerformOptions, StartOptions } from "./start-options.js";
+export { type ServedTask, type Task, type TaskRef, type TaskSpec, task } from "./task.js";
+export type { RetryOptions, ScheduleOptions, TimeoutOptions } from "./task-options.js";
+export { worker } from "./worker.js";
+export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";

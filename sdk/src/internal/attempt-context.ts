@@ -1,0 +1,188 @@
+import type { DependencyOutput, Offer } from "@pawl/proto/v1/worker_service_pb.js";
+import type { PerformOptions, StepOptions, StepScope, TaskContext } from "../context.js";
+import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
+import type { Operation } from "../operation.js";
+import type { Schema } from "../schema.js";
+import type { TaskRef } from "../task.js";
+import type { AttemptPort } from "./attempt-port.js";
+import type { AttemptState } from "./attempt-state.js";
+import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
+import type { Lease } from "./lease.js";
+import { Names } from "./names.js";
+import { buildOperationRequest } from "./operation-request.js";
+import { type Ledger, Performance } from "./perform.js";
+import { Steps } from "./steps.js";
+
+/** Longest progress, in bytes: the kernel's own bound. */
+const PROGRESS_BYTES_MAX = 32_768;
+
+/** What a context is made of. */
+export interface AttemptContextOptions {
+  /** The offer, with everything that was stored apart brought in. */
+  readonly offer: Offer;
+  readonly lease: Lease;
+  readonly state: AttemptState;
+  readonly port: AttemptPort;
+  readonly ledger: Ledger;
+}
+
+type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
+
+/** The `ctx` of one attempt. */
+export class AttemptContext implements TaskContext {
+  readonly #options: AttemptContextOptions;
+  #steps: Steps | undefined;
+  #performed: Names | undefined;
+  #dependencies: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(options: AttemptContextOptions) {
+    this.#options = options;
+  }
+
+  get runId(): string {
+    return this.#options.offer.runId;
+  }
+
+  get incarnation(): number {
+    return this.#options.offer.incarnation;
+  }
+
+  get workflow(): string {
+    return this.#options.offer.workflow;
+  }
+
+  get task(): string {
+    return this.#options.offer.task;
+  }
+
+  get kind(): string {
+    return this.#options.offer.kind;
+  }
+
+  get attempt(): number {
+    return this.#options.offer.attempt;
+  }
+
+  get leaseVersion(): number {
+    return this.#options.offer.leaseVersion;
+  }
+
+  get traceparent(): string {
+    return this.#options.offer.traceparent;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.state.signal;
+  }
+
+  get lastProgress(): unknown {
+    return decodePayload(this.#options.offer.lastProgress, "the last progress");
+  }
+
+  get dependencies(): Readonly<Record<string, unknown>> {
+    this.#dependencies ??= Object.fromEntries(
+      this.#options.offer.dependencies.map((found) => [found.task, decodeOutput(found)]),
+    );
+    return this.#dependencies;
+  }
+
+  dependency<Output>(ref: TaskRef<unknown, Output>, name: string = ref.name): Output {
+    const found = this.#options.offer.dependencies.find((dependency) => dependency.task === name);
+    if (found === undefined) {
+      throw new DefinitionInvalid(
+        `Expected task "${this.task}" to need "${name}", but its plan does not say so. Add it to needs, or give the name it has there.`,
+      );
+    }
+    // The worker that served it has checked the output against the reference's schema, or there is none to check.
+    return decodeOutput(found) as Output;
+  }
+
+  progress(value: unknown, ..._problem: readonly unknown[]): void {
+    const { state, port, lease } = this.#options;
+    state.assertUsable("ctx.progress");
+    const payload = encodeValue(value, "progress");
+    if (payload === undefined) {
+      return;
+    }
+    if (payloadBytes(payload) > PROGRESS_BYTES_MAX) {
+      throw new TooLarge(
+        `Expected progress of at most ${PROGRESS_BYTES_MAX} bytes, but it has ${payloadBytes(payload)}. Report less.`,
+      );
+    }
+    port.progress(lease, payload);
+  }
+
+  step<T>(
+    name: string,
+    first: AnyStepOptions | ((scope: StepScope) => unknown),
+    second?: (scope: StepScope) => unknown,
+  ): Promise<T> {
+    return this.#step(name, first, second, false);
+  }
+
+  read<T>(
+    name: string,
+    first: AnyStepOptions | ((scope: StepScope) => unknown),
+    second?: (scope: StepScope) => unknown,
+  ): Promise<T> {
+    return this.#step(name, first, second, true);
+  }
+
+  perform<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: Sent,
+    options: PerformOptions,
+  ): Promise<Result> {
+    const call = `operation "${operation.name}"`;
+    return this.#track(call, async () => {
+      this.#performed ??= new Names();
+      const scoped = `${options.scope ?? "task"} operation`;
+      const giveBack = this.#performed.take(scoped, operation.name, options.key);
+      try {
+        const request = await buildOperationRequest(operation, payload, options);
+        const { port, ledger, state } = this.#options;
+        const used = options.scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
+        // The engine decodes what the operation's own schema gave.
+        return (await new Performance(used, operation, request).run()) as Result;
+      } catch (thrown) {
+        giveBack();
+        throw thrown;
+      }
+    });
+  }
+
+  #step<T>(
+    name: string,
+    first: AnyStepOptions | ((scope: StepScope) => unknown),
+    second: ((scope: StepScope) => unknown) | undefined,
+    isRead: boolean,
+  ): Promise<T> {
+    const options = typeof first === "function" ? {} : first;
+    const run = typeof first === "function" ? first : second;
+    return this.#track(`step "${name}"`, async () => {
+      if (run === undefined) {
+        throw new DefinitionInvalid(
+          `Expected step "${name}" to have a function, but it has none. Give one.`,
+        );
+      }
+      const { offer, lease, state, port } = this.#options;
+      const { seenThrough, steps } = offer;
+      this.#steps ??= new Steps({ lease, state, port, recorded: steps, seenThrough });
+      // The overloads of the interface say what comes back; the engine gives what was recorded.
+      return (await this.#steps.make({ name, options, run, isRead })) as T;
+    });
+  }
+
+  #track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const frame = this.#options.port.currentStep();
+    if (frame?.attempt === this.#options.state) {
+      const message = `Expected no ctx call inside a step, but ${call} is called inside step "${frame.step}". Call it outside: a recorded step runs nothing again.`;
+      return Promise.reject(new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false }));
+    }
+    return this.#options.state.track(call, run);
+  }
+}
+
+function decodeOutput(dependency: DependencyOutput): unknown {
+  return decodePayload(dependency.output, `the output of task "${dependency.task}"`);
+}

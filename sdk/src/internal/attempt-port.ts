@@ -1,0 +1,35 @@
+import type { Failure } from "@pawl/proto/v1/failure_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { Lease } from "./lease.js";
+import type { Ledger } from "./perform.js";
+import type { ItemAnswer } from "./work-item.js";
+
+/** What one recorded step is, on its way to the kernel. */
+export interface StepToRecord {
+  readonly name: string;
+  readonly key: string | undefined;
+  readonly outcome: { readonly value: Payload } | { readonly failure: Failure };
+  readonly isRead: boolean;
+}
+
+/** What an attempt asks of the worker that runs it. */
+export interface AttemptPort {
+  /** Sends a step; resolves with the kernel's answer. */
+  recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer>;
+  /** Sends progress. */
+  progress(lease: Lease, progress: Payload): void;
+  /** A ledger without a lease, for scope `namespace`. */
+  namespaceLedger(signal: AbortSignal): Ledger;
+  /** Where the code is inside of, when it is inside a step: `undefined` outside. */
+  currentStep(): StepFrame | undefined;
+  /** Runs code inside a step. */
+  insideStep<T>(frame: StepFrame, run: () => T): T;
+}
+
+/** A step whose function is running. */
+export interface StepFrame {
+  /** The attempt it belongs to. */
+  readonly attempt: object;
+  /** Name of the step, for errors. */
+  readonly step: string;
+}

@@ -1,0 +1,102 @@
+import type { AttemptEnded } from "../abort-reasons.js";
+import { PawlError } from "../errors.js";
+
+/**
+ * Where an attempt stands: asked to stop or not, over or not, returned or not. Every call of its `ctx` passes through
+ * here.
+ */
+export class AttemptState {
+  #controller: AbortController | undefined;
+  #reason: AttemptEnded | undefined;
+  #poison: PawlError | undefined;
+  #isOver = false;
+  #isReturned = false;
+  readonly #open = new Map<object, string>();
+
+  /** Made on first need: most handlers never look at it. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Why it should stop. Undefined while nobody asked. */
+  get reason(): AttemptEnded | undefined {
+    return this.#reason;
+  }
+
+  /** True once nothing it reports is taken. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A refusal that the attempt cannot go on after, whatever its code makes of it. */
+  get poison(): PawlError | undefined {
+    return this.#poison;
+  }
+
+  /** Asks it to stop. Only the first reason is told. */
+  abort(reason: AttemptEnded): void {
+    if (this.#reason === undefined) {
+      this.#reason = reason;
+      this.#controller?.abort(reason);
+    }
+  }
+
+  /** Ends it: nothing it reports from here on is taken. */
+  end(reason: AttemptEnded): void {
+    this.#isOver = true;
+    // An attempt that was only asked to stop, and is now over, throws the stronger reason.
+    if (this.#reason !== undefined) this.#reason = reason;
+    this.abort(reason);
+  }
+
+  /** Something that the code did not wait for was refused: its report will be this failure. */
+  poisonWith(error: PawlError): void {
+    this.#poison ??= error;
+  }
+
+  /** The handler returned or threw: its `ctx` is closed. */
+  returned(): void {
+    this.#isReturned = true;
+  }
+
+  /** Names of `ctx` calls that have not ended. */
+  get openCalls(): string[] {
+    return [...this.#open.values()];
+  }
+
+  /**
+   * Throws when a `ctx` call may not begin.
+   *
+   * @param call What is called, for the error.
+   */
+  assertUsable(call: string): void {
+    if (this.#isOver && this.#reason !== undefined) throw this.#reason;
+    if (this.#poison !== undefined) throw this.#poison;
+    if (this.#isReturned) {
+      throw new PawlError(
+        "PAWL_CONTEXT_CLOSED",
+        `Expected ${call} while the handler runs, but it has returned. Await it before you return.`,
+        { retryable: false },
+      );
+    }
+  }
+
+  /** Runs a `ctx` call, which counts as open until it ends. */
+  async track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    this.assertUsable(call);
+    const mark = {};
+    this.#open.set(mark, call);
+    try {
+      const value = await run();
+      // Whoever went on after the end would act on what does not count any more.
+      if (this.#isOver && this.#reason !== undefined) throw this.#reason;
+      return value;
+    } finally {
+      this.#open.delete(mark);
+    }
+  }
+}

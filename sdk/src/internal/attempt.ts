@@ -1,0 +1,136 @@
+import type { Failure } from "@pawl/proto/v1/failure_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { Offer, StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
+import { Cancelled, Draining } from "../abort-reasons.js";
+import { PawlError } from "../errors.js";
+import type { ServedTask } from "../task.js";
+import { AttemptContext } from "./attempt-context.js";
+import type { AttemptPort } from "./attempt-port.js";
+import type { AttemptState } from "./attempt-state.js";
+import { decodePayload, encodeValue } from "./codec.js";
+import { toFailure } from "./failure.js";
+import type { Lease } from "./lease.js";
+import type { Ledger } from "./perform.js";
+import { inTrace } from "./trace.js";
+import { validate } from "./validate.js";
+
+/** What to tell the kernel at the end of an attempt. */
+export type AttemptEnd =
+  | { readonly case: "output"; readonly output: Payload }
+  | { readonly case: "noOutput" }
+  | {
+      readonly case: "failure";
+      readonly failure: Failure;
+      readonly retryAfterMs: number | undefined;
+    }
+  | { readonly case: "cancelled"; readonly failure: Failure }
+  /** Given back, without using an attempt. */
+  | { readonly case: "release" }
+  /** Nothing: the attempt is over already. */
+  | { readonly case: "nothing" };
+
+/** What an attempt is run with. */
+export interface AttemptOptions {
+  readonly offer: Offer;
+  readonly served: ServedTask;
+  readonly lease: Lease;
+  readonly state: AttemptState;
+  readonly port: AttemptPort;
+  readonly ledger: Ledger;
+  /** Brings in content that is stored apart. */
+  readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
+  /** Reads the recorded steps after this event number. */
+  readonly readSteps: (afterNumber: number) => Promise<StepRecord[]>;
+}
+
+/** Runs one attempt from its offer to what is told of its end. Never rejects. */
+export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
+  const { state } = options;
+  let end: AttemptEnd;
+  try {
+    const output = await execute(options);
+    end = output === undefined ? { case: "noOutput" } : { case: "output", output };
+  } catch (thrown) {
+    end = failed(thrown, state);
+  }
+  state.returned();
+  if (state.isOver) {
+    return { case: "nothing" };
+  }
+  return state.poison === undefined ? end : failed(state.poison, state);
+}
+
+async function execute(options: AttemptOptions): Promise<Payload | undefined> {
+  const { offer, served, lease, state, port, ledger } = options;
+  if (needsLoading(offer)) {
+    await bringIn(offer, options);
+  }
+  const ctx = new AttemptContext({ offer, lease, state, port, ledger });
+  const sent = decodePayload(offer.input, "the input");
+  const input =
+    served.inputSchema === undefined
+      ? sent
+      : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
+  const returned = await inTrace(offer.traceparent, () => served.handler(ctx, input));
+  state.returned();
+  const open = state.openCalls;
+  if (open.length > 0) {
+    const message = `Expected the handler of task "${offer.task}" to return when its calls have ended, but ${open.slice(0, 5).join(", ")} had not. Await every ctx call.`;
+    throw new PawlError("PAWL_OPEN_CALLS", message, { retryable: false });
+  }
+  const what = `the output of task "${offer.task}"`;
+  const output =
+    served.outputSchema === undefined
+      ? returned
+      : await validate(served.outputSchema, returned, what, true);
+  return encodeValue(output, "output");
+}
+
+/** How an attempt that threw is reported: by why it was asked to stop, when it stopped for that. */
+function failed(thrown: unknown, state: AttemptState): AttemptEnd {
+  const { failure, retryAfterMs } = toFailure(thrown);
+  const { reason } = state;
+  const stopped = reason !== undefined && (thrown === reason || isAbort(thrown));
+  if (stopped && reason instanceof Draining) {
+    return { case: "release" };
+  }
+  if (stopped && reason instanceof Cancelled) {
+    return { case: "cancelled", failure };
+  }
+  return stopped
+    ? { case: "failure", failure: toFailure(reason).failure, retryAfterMs: undefined }
+    : { case: "failure", failure, retryAfterMs };
+}
+
+function isAbort(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === "AbortError";
+}
+
+function needsLoading(offer: Offer): boolean {
+  return (
+    offer.moreSteps ||
+    offer.input?.body.case === "blob" ||
+    offer.lastProgress?.body.case === "blob" ||
+    offer.dependencies.some((dependency) => dependency.output?.body.case === "blob") ||
+    offer.steps.some((step) => step.value?.body.case === "blob")
+  );
+}
+
+async function bringIn(offer: Offer, { load, readSteps }: AttemptOptions): Promise<void> {
+  if (offer.moreSteps) {
+    const last = offer.steps.at(-1)?.number ?? 0;
+    offer.steps.push(...(await readSteps(last)));
+  }
+  const input = await load(offer.input);
+  if (input !== undefined) offer.input = input;
+  const lastProgress = await load(offer.lastProgress);
+  if (lastProgress !== undefined) offer.lastProgress = lastProgress;
+  for (const dependency of offer.dependencies) {
+    const output = await load(dependency.output);
+    if (output !== undefined) dependency.output = output;
+  }
+  for (const step of offer.steps) {
+    const value = await load(step.value);
+    if (value !== undefined) step.value = value;
+  }
+}

@@ -1,0 +1,158 @@
+import type { Failure } from "@pawl/proto/v1/failure_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import { NotSent, Refused } from "../call-errors.js";
+import { PawlError } from "../errors.js";
+import type { ErasedCall, Lookup, Operation } from "../operation.js";
+import { decodePayload, encodeResult } from "./codec.js";
+import { toFailure } from "./failure.js";
+import { monotonicMs, startTimer } from "./time.js";
+import { validate } from "./validate.js";
+
+/** How one call of a sink ended. */
+export type CallOutcome =
+  | { readonly case: "result"; readonly payload: Payload }
+  | { readonly case: "refused"; readonly failure: Failure }
+  | { readonly case: "notSent"; readonly failure: Failure; readonly error: Error }
+  | {
+      readonly case: "unknown";
+      readonly failure: Failure;
+      readonly error: unknown;
+      /** True when calling again would end the same way. */
+      readonly isHopeless: boolean;
+    };
+
+/** What the kernel recorded for a call. */
+export interface RecordedCall {
+  readonly key: string;
+  readonly uuid: string;
+  readonly target: string;
+  readonly payload: Payload | undefined;
+  /** When the call must be over, by the monotonic clock. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * Calls the sink once. The call is aborted at its deadline, and its outcome then unknown whatever it does later; a
+ * later outcome is still told, since it settles what nobody knew.
+ *
+ * @param onLate Told of an outcome that came after the deadline.
+ */
+export function callSink(
+  operation: Operation,
+  recorded: RecordedCall,
+  onLate: (outcome: CallOutcome) => void,
+): Promise<CallOutcome> {
+  return new Promise((resolve) => {
+    const abort = new AbortController();
+    let isLate = false;
+    const timer = startTimer(recorded.deadlineMs - monotonicMs(), () => {
+      isLate = true;
+      const message = `Expected the call of "${recorded.key}" to be over within its callTimeout (${operation.callTimeoutMs} ms), but it was not.`;
+      const error = new PawlError("PAWL_CALL_TIMED_OUT", message);
+      abort.abort(error);
+      resolve(unknown(error, false));
+    });
+    const call = makeCall(recorded, abort.signal);
+    void settle(operation, () => operation.call(call)).then((outcome) => {
+      timer.cancel();
+      if (isLate) {
+        onLate(outcome);
+      } else {
+        resolve(outcome);
+      }
+    });
+  });
+}
+
+/** Asks the sink whether the effect happened. A throw means that it cannot tell. */
+export async function lookUpSink(
+  operation: Operation,
+  recorded: RecordedCall,
+): Promise<CallOutcome | "absent"> {
+  const lookup = operation.lookup;
+  if (lookup === undefined) {
+    return unknown(new Error(`Operation "${operation.name}" has no lookup here.`), true);
+  }
+  const abort = new AbortController();
+  const timer = startTimer(recorded.deadlineMs - monotonicMs(), () =>
+    abort.abort(
+      new PawlError("PAWL_CALL_TIMED_OUT", `The look-up of "${recorded.key}" took too long.`),
+    ),
+  );
+  try {
+    const ended = aborted(abort.signal);
+    const answer = await Promise.race([lookup(makeCall(recorded, abort.signal)), ended]);
+    if (answer === "absent") return "absent";
+    if (!isFound(answer)) {
+      return unknown(new Error(`The look-up of "${recorded.key}" could not tell.`), false);
+    }
+    return await settle(operation, () => answer.found);
+  } catch (thrown) {
+    return unknown(thrown, false);
+  } finally {
+    timer.cancel();
+  }
+}
+
+function isFound(answer: unknown): answer is Extract<Lookup<unknown>, object> {
+  return typeof answer === "object" && answer !== null && Object.hasOwn(answer, "found");
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  const promise = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function makeCall(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
+  const payload = deepFreeze(decodePayload(recorded.payload, "the recorded payload"));
+  return { key: recorded.key, uuid: recorded.uuid, target: recorded.target, payload, signal };
+}
+
+/** Runs a call to its end; never rejects. */
+async function settle(operation: Operation, run: () => unknown): Promise<CallOutcome> {
+  let returned: unknown;
+  try {
+    returned = await run();
+  } catch (thrown) {
+    const { failure } = toFailure(thrown);
+    if (thrown instanceof Refused) return { case: "refused", failure: refusal(thrown, failure) };
+    if (thrown instanceof NotSent) return { case: "notSent", failure, error: thrown };
+    return unknown(thrown, false);
+  }
+  try {
+    const what = `the result of operation "${operation.name}"`;
+    const value = await validate(operation.resultSchema, returned, what, false);
+    return { case: "result", payload: encodeResult(value, "result") };
+  } catch (thrown) {
+    // The effect happened, but its result cannot be recorded as it is: that is for a person or a corrected schema.
+    return unknown(thrown, true);
+  }
+}
+
+/** What is recorded of a refusal has the sink's own code, so that it can be thrown again as it was. */
+function refusal(thrown: Refused, failure: Failure): Failure {
+  failure.code = thrown.sinkCode === "" ? thrown.code : thrown.sinkCode;
+  failure.retryable = false;
+  return failure;
+}
+
+function unknown(error: unknown, isHopeless: boolean): CallOutcome {
+  return { case: "unknown", failure: toFailure(error).failure, error, isHopeless };
+}
+
+/** Freezes decoded JSON, all the way down. */
+function deepFreeze(value: unknown): unknown {
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    !ArrayBuffer.isView(value) &&
+    !Object.isFrozen(value)
+  ) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}

@@ -1,0 +1,41 @@
+import { DefinitionInvalid } from "../errors.js";
+import type { WorkerOptions } from "../worker-options.js";
+import { checkId } from "./ids.js";
+
+/** Most kinds that one worker may serve: the kernel's own bound. */
+const SERVES_MAX = 1_000;
+
+/**
+ * Checks what a worker is asked to do.
+ *
+ * @throws DefinitionInvalid
+ */
+export function checkWorkerOptions({ serve, slots, name }: WorkerOptions): void {
+  if (serve.length === 0 || serve.length > SERVES_MAX) {
+    throw new DefinitionInvalid(
+      `Expected a worker to serve 1 to ${SERVES_MAX} tasks, but it is given ${serve.length}. Name what it serves.`,
+    );
+  }
+  const names = new Set<string>();
+  for (const served of serve) {
+    if (typeof served.handler !== "function") {
+      throw new DefinitionInvalid(
+        `Expected task "${served.name}" to have a handler, but it is only a reference. Serve task(…).run(handler).`,
+      );
+    }
+    if (names.has(served.name)) {
+      throw new DefinitionInvalid(
+        `Expected a worker to serve each task once, but "${served.name}" is given twice. Remove one.`,
+      );
+    }
+    names.add(served.name);
+  }
+  if (slots !== undefined && !(Number.isInteger(slots) && slots >= 1 && slots <= 100_000)) {
+    throw new DefinitionInvalid(
+      `Expected slots to be a whole number from 1 to 100,000, but it is ${slots}. Choose another one.`,
+    );
+  }
+  if (name !== undefined) {
+    checkId(name, "the name of a worker");
+  }
+}

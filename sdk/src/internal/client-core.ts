@@ -1,0 +1,38 @@
+import type { PawlClient } from "../client.js";
+import { Closed } from "../errors.js";
+import type { ConnectionMonitor } from "./monitor.js";
+import type { UnaryOptions } from "./unary.js";
+
+/** What everything that belongs to one client shares. */
+export class ClientCore {
+  readonly api: PawlClient;
+  /** Empty: the kernel's `default`. */
+  readonly namespace: string;
+  readonly monitor: ConnectionMonitor;
+  readonly #closing = new AbortController();
+
+  constructor(api: PawlClient, namespace: string, monitor: ConnectionMonitor) {
+    this.api = api;
+    this.namespace = namespace;
+    this.monitor = monitor;
+  }
+
+  /** Aborts, with `Closed`, when the client is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Ends every call. */
+  close(): void {
+    this.#closing.abort(new Closed("client"));
+  }
+
+  /** How unary calls are made, ended by the client's own end or by `signal`. */
+  unary(signal?: AbortSignal): UnaryOptions {
+    return {
+      url: this.api.url,
+      monitor: this.monitor,
+      signal: signal === undefined ? this.signal : AbortSignal.any([this.signal, signal]),
+    };
+  }
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
+import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_service_pb.js";
+import type { PawlClient } from "../client.js";
+import type { Client, Startable } from "../connect.js";
+import type { ConnectionStatus } from "../connection.js";
+import { Closed, DefinitionInvalid } from "../errors.js";
+import type { Operation } from "../operation.js";
+import type { Run, WaitOptions } from "../run.js";
+import type { ClientPerformOptions, StartOptions } from "../start-options.js";
+import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
+import type { ClientCore } from "./client-core.js";
+import { encodeValue, payloadBytes } from "./codec.js";
+import { parseDuration } from "./duration-ms.js";
+import { checkId } from "./ids.js";
+import { buildOperationRequest } from "./operation-request.js";
+import { Performance } from "./perform.js";
+import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
+import { RunHandle } from "./run-handle.js";
+import { SubmitStream } from "./submit-stream.js";
+import { monotonicMs, wait } from "./time.js";
+import { currentTraceparent } from "./trace.js";
+import { UnaryLedger } from "./unary-ledger.js";
+import { validate } from "./validate.js";
+import { waitFor } from "./wait-for.js";
+import { WorkSession } from "./work-session.js";
+
+/** Most labels of a run. */
+const LABELS_MAX = 32;
+
+/** A performance without a worker waits this long in all, in ms. */
+const PERFORM_MS_DEFAULT = 120_000;
+
+/** How long closing waits for workers and starts, in ms. */
+const DRAIN_MS_DEFAULT = 10_000;
+
+/** What is sent of a definition. */
+interface Compiled {
+  readonly workflow: string;
+  readonly plan: Plan;
+  readonly planBytes: number;
+}
+
+/** A client of one kernel. */
+export class KernelClient implements Client {
+  readonly #core: ClientCore;
+  readonly #submit: SubmitStream;
+  readonly #workers = new Set<WorkSession>();
+  readonly #compiled = new WeakMap<object, Compiled>();
+  #closed: Promise<void> | undefined;
+
+  constructor(core: ClientCore) {
+    this.#core = core;
+    this.#submit = new SubmitStream(core);
+  }
+
+  get api(): PawlClient {
+    return this.#core.api;
+  }
+
+  get connection(): ConnectionStatus {
+    return this.#core.monitor.status;
+  }
+
+  async start<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    input?: Sent,
+    options: StartOptions = {},
+  ): Promise<Run<Output>> {
+    const { run, started } = await this.#start<Output>(definition, input, options, false);
+    await waitFor(
+      started,
+      options,
+      `the acknowledgement of run "${run.runId}"`,
+      this.#core.monitor,
+    );
+    return run;
+  }
+
+  async execute<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    input?: Sent,
+    options: StartOptions & WaitOptions = {},
+  ): Promise<Output> {
+    const { run } = await this.#start<Output>(definition, input, options, true);
+    return run.result(options);
+  }
+
+  run<Output = unknown>(runId: string, _definition?: Startable<unknown, Output>): Run<Output> {
+    return new RunHandle<Output>(this.#core, this.#submit, checkId(runId, "runId"));
+  }
+
+  async perform<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: Sent,
+    options: ClientPerformOptions,
+  ): Promise<Result> {
+    this.#assertOpen();
+    const request = await buildOperationRequest(operation, payload, options);
+    const { api, namespace } = this.#core;
+    const unary = this.#core.unary(options.signal);
+    const timeoutMs =
+      options.timeout === undefined
+        ? PERFORM_MS_DEFAULT
+        : parseDuration(options.timeout, "timeout");
+    const ledger = new UnaryLedger({ blobs: { api, namespace, runId: "", unary }, timeoutMs });
+    // The engine decodes what the operation's own schema gave.
+    return (await new Performance(ledger, operation, request).run()) as Result;
+  }
+
+  async worker(options: WorkerOptions): Promise<Worker> {
+    this.#assertOpen();
+    const session = new WorkSession(this.#core, options, (ended) => this.#workers.delete(ended));
+    this.#workers.add(session);
+    try {
+      await session.open();
+    } catch (thrown) {
+      await session.close({ drainMs: 0 });
+      throw thrown;
+    }
+    return session;
+  }
+
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closed ??= this.#close(options.drainMs ?? DRAIN_MS_DEFAULT);
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    const endsAtMs = monotonicMs() + drainMs;
+    await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs })));
+    while (this.#submit.openStarts > 0 && monotonicMs() < endsAtMs) await wait(10);
+    this.#core.close();
+    await this.#submit.close();
+    this.#core.api.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new Closed("client");
+  }
+
+  async #start<Output>(
+    definition: Startable,
+    input: unknown,
+    options: StartOptions,
+    waits: boolean,
+  ): Promise<{ run: RunHandle<Output>; started: Promise<unknown> }> {
+    this.#assertOpen();
+    const { inputSchema } = definition;
+    if (inputSchema !== undefined) {
+      // Only a check: the worker transforms, so that every language sends the same.
+      await validate(inputSchema, input, "input", false);
+      this.#assertOpen();
+    }
+    const compiled = this.#compile(definition);
+    const isOwnId = options.runId === undefined;
+    const start = buildStart(compiled, input, options);
+    start.wait = waits;
+    const bytes = compiled.planBytes + payloadBytes(start.input) + 200;
+    const sent = this.#submit.start(start, bytes);
+    const run = new RunHandle<Output>(this.#core, this.#submit, start.runId, sent.result);
+    const started = sent.started.then((answer) =>
+      // A fresh UUID can exist only because this very start was sent twice.
+      run.started({ ...answer, existing: answer.existing && !isOwnId }),
+    );
+    started.catch(() => undefined);
+    return { run, started };
+  }
+
+  #compile(definition: Startable): Compiled {
+    let compiled = this.#compiled.get(definition);
+    if (compiled === undefined) {
+      const plan =
+        definition.type === "plan"
+          ? definition.message
+          : buildPlanMessage(definition.name, { [MAIN_TASK]: { task: definition } }, MAIN_TASK);
+      compiled = { workflow: definition.name, plan, planBytes: toBinary(PlanSchema, plan).length };
+      this.#compiled.set(definition, compiled);
+    }
+    return compiled;
+  }
+}
+
+function buildStart({ workflow, plan }: Compiled, input: unknown, options: StartOptions): StartRun {
+  const labels = Object.entries(options.labels ?? {});
+  if (labels.length > LABELS_MAX) {
+    throw new DefinitionInvalid(
+      `Expected at most ${LABELS_MAX} labels, but there are ${labels.length}. Put the rest into the input.`,
+    );
+  }
+  const start = create(StartRunSchema, {
+    runId: options.runId === undefined ? randomUUID() : checkId(options.runId, "runId"),
+    workflow,
+    plan,
+    labels: labels.map(([key, value]) =>
+      create(LabelSchema, { key: checkId(key, "the key of a label"), value }),
+    ),
+    traceparent: options.traceparent ?? currentTraceparent(),
+  });
+  const payload = encodeValue(input, "input");
+  if (payload !== undefined) start.input = payload;
+  return start;
+}

@@ -1,0 +1,186 @@
+import { create } from "@bufbuild/protobuf";
+import type { Observation, OperationRequest, Reconciliation } from "@pawl/proto/v1/operation_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import {
+  IntentItemSchema,
+  ObservationItemSchema,
+  ReconciliationItemSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
+import { AwaitingReview, LeaseLost } from "../abort-reasons.js";
+import { PawlError } from "../errors.js";
+import type { AttemptState } from "./attempt-state.js";
+import { payloadBytes } from "./codec.js";
+import type { Lease } from "./lease.js";
+import type { Ledger, TimedAnswer } from "./perform.js";
+import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import { monotonicMs, wait } from "./time.js";
+import type { ItemAnswer } from "./work-item.js";
+import type { WorkStream } from "./work-stream.js";
+
+/** Room that an item takes besides its content, in bytes. */
+const ITEM_BYTES = 300;
+
+/** What a ledger under a lease needs. */
+export interface LeaseLedgerOptions {
+  readonly lease: Lease;
+  readonly state: AttemptState;
+  readonly stream: WorkStream;
+  readonly seenThrough: number;
+  /** Asks the kernel whether the lease still holds. Rejects when it does not. */
+  readonly verify: () => Promise<void>;
+  readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
+}
+
+/** The ledger on a worker's stream. Observations leave at once and are not waited for: the stream's order keeps them before what follows. */
+export class LeaseLedger implements Ledger {
+  readonly #options: LeaseLedgerOptions;
+
+  constructor(options: LeaseLedgerOptions) {
+    this.#options = options;
+  }
+
+  async intend(intentId: string, operation: OperationRequest): Promise<TimedAnswer> {
+    const { lease, stream, seenThrough } = this.#options;
+    const { handle, leaseVersion } = lease;
+    const answer = await new Promise<ItemAnswer>((resolve) => {
+      stream.send(
+        lease,
+        ITEM_BYTES + payloadBytes(operation.payload),
+        (correlation) => ({
+          kind: "intent",
+          message: create(IntentItemSchema, {
+            handle,
+            leaseVersion,
+            correlation,
+            intentId,
+            operation,
+            seenThrough,
+          }),
+        }),
+        resolve,
+      );
+    });
+    return this.#timed(answer);
+  }
+
+  observe(key: string, intentId: string, observation: Observation): Promise<void> {
+    const { lease, stream } = this.#options;
+    const { leaseVersion } = lease;
+    const content =
+      observation.outcome.case === "result" ? payloadBytes(observation.outcome.value) : 16_384;
+    const named = lease.isOver ? { handle: 0, runId: lease.runId } : { handle: lease.handle };
+    stream.send(
+      lease,
+      ITEM_BYTES + content,
+      (correlation) => ({
+        kind: "observation",
+        message: create(ObservationItemSchema, {
+          ...named,
+          leaseVersion,
+          correlation,
+          intentId,
+          key,
+          observation,
+        }),
+      }),
+      (answer) => this.#observed(answer),
+    );
+    return Promise.resolve();
+  }
+
+  /** The kernel takes an observation whatever became of the lease; what it does refuse must not pass unseen. */
+  #observed(answer: ItemAnswer): void {
+    if (answer.rejection !== undefined && !isAttemptOver(answer.rejection)) {
+      this.#options.state.poisonWith(errorFromRejection(answer.rejection));
+    }
+  }
+
+  async reconcile(
+    key: string,
+    intentId: string,
+    reconciliation: Reconciliation,
+  ): Promise<TimedAnswer> {
+    for (;;) {
+      const answer = await this.#reconcileOnce(key, intentId, reconciliation);
+      if (answer.rejection?.reason !== "PAWL_TOO_EARLY") {
+        return this.#timed(answer);
+      }
+      // The kernel's clock and this one's differ by a little.
+      await this.wait(250);
+    }
+  }
+
+  #reconcileOnce(
+    key: string,
+    intentId: string,
+    reconciliation: Reconciliation,
+  ): Promise<ItemAnswer> {
+    const { lease, stream } = this.#options;
+    const { handle, leaseVersion } = lease;
+    const { finding } = reconciliation;
+    const content = finding.case === "found" ? payloadBytes(finding.value) : 16_384;
+    return new Promise((resolve) => {
+      stream.send(
+        lease,
+        ITEM_BYTES + content,
+        (correlation) => ({
+          kind: "reconciliation",
+          message: create(ReconciliationItemSchema, {
+            handle,
+            leaseVersion,
+            correlation,
+            key,
+            intentId,
+            reconciliation,
+          }),
+        }),
+        resolve,
+      );
+    });
+  }
+
+  wait(delayMs: number): Promise<void> {
+    return wait(delayMs, this.#options.state.signal);
+  }
+
+  awaitReview(reviewId: string, key: string): Promise<void> {
+    const { lease, state } = this.#options;
+    const reason = new AwaitingReview(reviewId, key);
+    lease.isOver = true;
+    state.end(reason);
+    return Promise.reject(reason);
+  }
+
+  async assertMayAct(): Promise<void> {
+    const { lease, state, verify } = this.#options;
+    state.assertUsable("an operation");
+    // A handler that blocked its event loop past its lease learns it here, before its next effect.
+    if (lease.isExpired(monotonicMs())) {
+      await verify();
+      state.assertUsable("an operation");
+    }
+  }
+
+  load(payload: Payload | undefined): Promise<Payload | undefined> {
+    return this.#options.load(payload);
+  }
+
+  #timed(answer: ItemAnswer): TimedAnswer {
+    const { lease, state } = this.#options;
+    if (answer.rejection !== undefined) {
+      const error = errorFromRejection(answer.rejection);
+      if (isAttemptOver(answer.rejection)) {
+        lease.isOver = true;
+        state.end(error instanceof LeaseLost ? error : new LeaseLost(answer.rejection.reason));
+      }
+      throw error;
+    }
+    if (answer.intent === undefined) {
+      throw new PawlError(
+        "PAWL_UNKNOWN_ANSWER",
+        "Expected an answer to the intent, but it is empty. Is the kernel newer than this SDK?",
+      );
+    }
+    return { answer: answer.intent, sentAtMs: answer.sentAtMs };
+  }
+}

@@ -1,0 +1,67 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type OperationRequest,
+  OperationRequestSchema,
+  OperationScope,
+  SinkKind,
+  SinkSchema,
+} from "@pawl/proto/v1/operation_pb.js";
+import type { PerformOptions } from "../context.js";
+import { DefinitionInvalid } from "../errors.js";
+import type { Operation } from "../operation.js";
+import { encodeResult } from "./codec.js";
+import { checkId, checkTarget } from "./ids.js";
+import { validate } from "./validate.js";
+
+const SINK_KINDS = {
+  idempotent: SinkKind.IDEMPOTENT,
+  reconcilable: SinkKind.RECONCILABLE,
+  opaque: SinkKind.OPAQUE,
+} as const;
+
+const SCOPES = {
+  task: OperationScope.TASK,
+  run: OperationScope.RUN,
+  namespace: OperationScope.NAMESPACE,
+} as const;
+
+/** How a performance is named and aimed. */
+export type RequestOptions = Omit<PerformOptions, "target"> & { readonly target?: string };
+
+/**
+ * The request of one performance, checked and encoded.
+ *
+ * @throws SchemaRefused, ValueRefused, DefinitionInvalid
+ */
+export async function buildOperationRequest(
+  operation: Operation,
+  payload: unknown,
+  options: RequestOptions,
+): Promise<OperationRequest> {
+  const { scope = "task", key, target = "" } = options;
+  if (scope === "namespace" && key === undefined) {
+    throw new DefinitionInvalid(
+      `Expected a key for operation "${operation.name}", since in scope "namespace" it is the identity, but there is none. Give your own durable one, such as an invoice number.`,
+    );
+  }
+  const what = `the payload of operation "${operation.name}"`;
+  const checked = await validate(operation.payloadSchema, payload, what, false);
+  const request = create(OperationRequestSchema, {
+    name: operation.name,
+    scope: SCOPES[scope],
+    target: checkTarget(target),
+    payload: encodeResult(checked, "payload"),
+    sink: create(SinkSchema, {
+      kind: SINK_KINDS[operation.sink.kind],
+      keyWindowMs: BigInt(operation.sink.keyWindowMs),
+    }),
+    callTimeoutMs: operation.callTimeoutMs,
+  });
+  if (operation.sink.settleMs !== undefined && request.sink !== undefined) {
+    request.sink.settleMs = operation.sink.settleMs;
+  }
+  if (key !== undefined) {
+    request.key = checkId(key, "key");
+  }
+  return request;
+}

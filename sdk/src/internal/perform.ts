@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  AbsentSchema,
+  type IntentAnswer,
+  type LookUp,
+  type Observation,
+  ObservationSchema,
+  type OperationRequest,
+  type Proceed,
+  type Reconciliation,
+  ReconciliationSchema,
+  type Reuse,
+} from "@pawl/proto/v1/operation_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import {
+  NotSent,
+  OperationAbandoned,
+  OperationInDoubt,
+  OutcomeUnknown,
+  Refused,
+} from "../call-errors.js";
+import { PawlError } from "../errors.js";
+import type { Operation } from "../operation.js";
+import { Backoff } from "./backoff.js";
+import { type CallOutcome, callSink, lookUpSink, type RecordedCall } from "./call-sink.js";
+import { decodePayload } from "./codec.js";
+import { fromFailure, toFailure } from "./failure.js";
+import { monotonicMs } from "./time.js";
+
+/** An answer, with the moment from which its call time counts. */
+export interface TimedAnswer {
+  readonly answer: IntentAnswer;
+  /** When the intent was sent last, by the monotonic clock. */
+  readonly sentAtMs: number;
+}
+
+/** The ledger as a performance needs it: under a lease, or without one. */
+export interface Ledger {
+  /** Records an intent. The same id is the same intent. */
+  intend(intentId: string, request: OperationRequest): Promise<TimedAnswer>;
+  /** Records how a call ended. Resolves when whatever follows may rely on it. */
+  observe(key: string, intentId: string, observation: Observation): Promise<void>;
+  /** Records what a look-up found. The id is that of the call that follows when the effect is absent. */
+  reconcile(key: string, intentId: string, reconciliation: Reconciliation): Promise<TimedAnswer>;
+  /** Waits. Rejects when the performance is over meanwhile. */
+  wait(delayMs: number): Promise<void>;
+  /** A person must decide. Resolves when it is worth asking again; rejects when this performance does not wait for it. */
+  awaitReview(reviewId: string, key: string): Promise<void>;
+  /** Rejects when nothing may be done any more. Called before each call of the sink. */
+  assertMayAct(): Promise<void>;
+  /** Content that is stored apart. */
+  load(payload: Payload | undefined): Promise<Payload | undefined>;
+}
+
+/** Most calls of the sink in one performance; after them the attempt's own retry goes on. */
+const CALLS_MAX = 3;
+
+/** A look-up may take this long, in ms. */
+const LOOK_UP_MS = 30_000;
+
+/** One performance of an operation, by the answers of the kernel and the policy of the sink. */
+export class Performance {
+  readonly #ledger: Ledger;
+  readonly #operation: Operation;
+  readonly #request: OperationRequest;
+  readonly #backoff = new Backoff({ initialMs: 200, maxMs: 5_000 });
+  #intentId = randomUUID();
+  #calls = 0;
+  #lateStarts = 0;
+
+  constructor(ledger: Ledger, operation: Operation, request: OperationRequest) {
+    this.#ledger = ledger;
+    this.#operation = operation;
+    this.#request = request;
+  }
+
+  /** Runs it to the recorded result. Throws what is recorded instead of one. */
+  async run(): Promise<unknown> {
+    let timed = await this.#intend();
+    for (;;) {
+      const { answer } = timed.answer;
+      switch (answer.case) {
+        case "reuse":
+          return this.#reuse(answer.value);
+        case "proceed": {
+          const outcome = await this.#proceed(answer.value, timed.sentAtMs);
+          if (outcome !== undefined) return this.#conclude(outcome);
+          timed = await this.#intend();
+          break;
+        }
+        case "lookUp":
+          timed = await this.#lookUp(answer.value);
+          break;
+        case "wait":
+          await this.#ledger.wait(answer.value.notBeforeMs);
+          timed = await this.#intend();
+          break;
+        case "review":
+          await this.#ledger.awaitReview(answer.value.reviewId, answer.value.key);
+          timed = await this.#intend();
+          break;
+        default:
+          throw new PawlError(
+            "PAWL_UNKNOWN_ANSWER",
+            "Expected an answer to the intent that this SDK knows, but the kernel is newer. Update @pawl/sdk.",
+          );
+      }
+    }
+  }
+
+  #intend(): Promise<TimedAnswer> {
+    return this.#ledger.intend(this.#intentId, this.#request);
+  }
+
+  /** Calls the sink. Undefined when another intent must come first. */
+  async #proceed(proceed: Proceed, sentAtMs: number): Promise<CallOutcome | undefined> {
+    const deadlineMs = sentAtMs + proceed.callMs;
+    const { key, uuid } = proceed;
+    const payload = await this.#ledger.load(proceed.payload);
+    await this.#ledger.assertMayAct();
+    if (monotonicMs() >= deadlineMs) {
+      // Too late to begin: others may act from then on. It provably never left, so the next intent has no doubt.
+      const late = new NotSent(
+        "The call was not started: its time was over before it could begin.",
+      );
+      await this.#observe(key, { case: "notSent", failure: toFailure(late).failure, error: late });
+      if (++this.#lateStarts >= CALLS_MAX) throw late;
+      this.#intentId = randomUUID();
+      return undefined;
+    }
+    this.#calls++;
+    const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target: this.#request.target };
+    const intentId = this.#intentId;
+    const outcome = await callSink(this.#operation, recorded, (late) => {
+      if (late.case !== "unknown")
+        void this.#ledger.observe(key, intentId, toObservation(late)).catch(() => undefined);
+    });
+    await this.#observe(key, outcome);
+    if (outcome.case !== "unknown") return outcome;
+    if (this.#calls >= CALLS_MAX || outcome.isHopeless) {
+      throw new OperationInDoubt(key, this.#calls, outcome.error);
+    }
+    const askedMs = outcome.error instanceof OutcomeUnknown ? (outcome.error.retryAfterMs ?? 0) : 0;
+    await this.#ledger.wait(Math.max(askedMs, this.#backoff.nextMs()));
+    this.#intentId = randomUUID();
+    return undefined;
+  }
+
+  async #observe(key: string, outcome: CallOutcome): Promise<void> {
+    await this.#ledger.observe(key, this.#intentId, toObservation(outcome));
+  }
+
+  /** What the code gets is decoded from what was recorded, also the first time. */
+  #conclude(outcome: CallOutcome): unknown {
+    switch (outcome.case) {
+      case "result":
+        return decodePayload(outcome.payload, "the recorded result");
+      case "refused":
+        throw refusedFrom(outcome.failure);
+      default:
+        throw outcome.error;
+    }
+  }
+
+  async #reuse(reuse: Reuse): Promise<unknown> {
+    const { outcome } = reuse;
+    switch (outcome.case) {
+      case "refusal":
+        throw refusedFrom(outcome.value);
+      case "abandoned":
+        throw new OperationAbandoned(reuse.key, fromFailure(outcome.value));
+      case "result":
+        return decodePayload(await this.#ledger.load(outcome.value), "the recorded result");
+      default:
+        return undefined;
+    }
+  }
+
+  async #lookUp(lookUp: LookUp): Promise<TimedAnswer> {
+    await this.#ledger.wait(lookUp.notBeforeMs);
+    await this.#ledger.assertMayAct();
+    const found = await lookUpSink(this.#operation, {
+      key: lookUp.key,
+      uuid: lookUp.uuid,
+      target: this.#request.target,
+      payload: await this.#ledger.load(lookUp.payload),
+      deadlineMs: monotonicMs() + LOOK_UP_MS,
+    });
+    this.#intentId = randomUUID();
+    return this.#ledger.reconcile(lookUp.key, this.#intentId, toReconciliation(found));
+  }
+}
+
+function toObservation(outcome: CallOutcome): Observation {
+  switch (outcome.case) {
+    case "result":
+      return create(ObservationSchema, { outcome: { case: "result", value: outcome.payload } });
+    case "refused":
+      return create(ObservationSchema, { outcome: { case: "refused", value: outcome.failure } });
+    case "notSent":
+      return create(ObservationSchema, { outcome: { case: "notSent", value: outcome.failure } });
+    case "unknown":
+      return create(ObservationSchema, { outcome: { case: "unknown", value: outcome.failure } });
+  }
+}
+
+function toReconciliation(found: CallOutcome | "absent"): Reconciliation {
+  if (found === "absent") {
+    return create(ReconciliationSchema, {
+      finding: { case: "absent", value: create(AbsentSchema) },
+    });
+  }
+  if (found.case === "result") {
+    return create(ReconciliationSchema, { finding: { case: "found", value: found.payload } });
+  }
+  return create(ReconciliationSchema, { finding: { case: "unknown", value: found.failure } });
+}
+
+/** The refusal as it was thrown the first time: the same at every execution. */
+function refusedFrom(failure: Parameters<typeof fromFailure>[0]): Refused {
+  const { message, code, data } = fromFailure(failure);
+  return new Refused(message, { data, ...(code === "PAWL_REFUSED" ? {} : { sinkCode: code }) });
+}

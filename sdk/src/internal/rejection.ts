@@ -1,0 +1,51 @@
+import type { Rejection } from "@pawl/proto/v1/rejection_pb.js";
+import { LeaseLost } from "../abort-reasons.js";
+import { Conflict, NotFound, type PawlError, Rejected, TooLarge } from "../errors.js";
+
+/** Reasons for which the same request may be sent again after a while. */
+const TRANSIENT: ReadonlySet<string> = new Set([
+  "PAWL_OVERLOADED",
+  "PAWL_UNAVAILABLE",
+  "PAWL_TOO_EARLY",
+]);
+
+/** True when the same request may be sent again. */
+export function isTransient(rejection: Rejection): boolean {
+  return TRANSIENT.has(rejection.reason);
+}
+
+/** True when the attempt that got this is over, whatever it does. */
+export function isAttemptOver(rejection: Rejection): boolean {
+  return (
+    rejection.reason === "PAWL_LEASE_LOST" ||
+    rejection.reason === "PAWL_RUN_OVER" ||
+    rejection.reason === "PAWL_RUN_NOT_FOUND"
+  );
+}
+
+/** Reasons that no repetition changes. */
+const FINAL: ReadonlySet<string> = new Set([
+  "PAWL_INVALID_FIELD",
+  "PAWL_TOO_LARGE",
+  "PAWL_INVALID_POSITION",
+  "PAWL_INVALID_PAGE_TOKEN",
+  "PAWL_JSON_REFUSED",
+]);
+
+/** The refusal as a typed error. */
+export function errorFromRejection(rejection: Rejection): PawlError {
+  switch (rejection.reason) {
+    case "PAWL_FINGERPRINT_CONFLICT":
+      return new Conflict(rejection);
+    case "PAWL_LEASE_LOST":
+      return new LeaseLost(
+        rejection.detail.case === "leaseLost" ? rejection.detail.value.cause : "",
+      );
+    case "PAWL_TOO_LARGE":
+      return new TooLarge(rejection.message);
+    default:
+      return rejection.detail.case === "notFound"
+        ? new NotFound(rejection)
+        : new Rejected(rejection, { retryable: !FINAL.has(rejection.reason) });
+  }
+}

@@ -1,0 +1,148 @@
+import {
+  type RunResult,
+  RunStatus,
+  type Run as RunView,
+  type Task as TaskView,
+} from "@pawl/proto/v1/run_pb.js";
+import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
+import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
+import type { ClientCore } from "./client-core.js";
+import { decodePayload } from "./codec.js";
+import { fromFailure } from "./failure.js";
+import { loadPayload } from "./load-payload.js";
+import type { StartAnswer, SubmitStream } from "./submit-stream.js";
+import { callUnary } from "./unary.js";
+import { waitFor } from "./wait-for.js";
+import { watchRun } from "./watch-run.js";
+
+/** A run as its starter, or anyone who knows its id, holds it. */
+export class RunHandle<Output> implements Run<Output> {
+  readonly runId: string;
+  readonly #core: ClientCore;
+  readonly #submit: SubmitStream;
+  #answer: StartAnswer | undefined;
+  #result: Promise<RunResult> | undefined;
+
+  /** @param result The awaited result, when the start asked for it. */
+  constructor(core: ClientCore, submit: SubmitStream, runId: string, result?: Promise<RunResult>) {
+    this.#core = core;
+    this.#submit = submit;
+    this.runId = runId;
+    this.#result = result;
+  }
+
+  get existing(): boolean | undefined {
+    return this.#answer?.existing;
+  }
+
+  get incarnation(): number | undefined {
+    return this.#answer?.incarnation;
+  }
+
+  /** The start was acknowledged. */
+  started(answer: StartAnswer): void {
+    this.#answer = answer;
+  }
+
+  async result(options: WaitOptions = {}): Promise<Output> {
+    this.#result ??= this.#awaitResult();
+    const what = `the result of run "${this.runId}"`;
+    const result = await waitFor(this.#result, options, what, this.#core.monitor);
+    const failure = result.failure === undefined ? undefined : fromFailure(result.failure);
+    switch (result.status) {
+      case RunStatus.COMPLETED:
+        return (await this.#decode(result)) as Output;
+      case RunStatus.FAILED:
+        throw new RunFailed(this.runId, failure);
+      case RunStatus.CANCELLED:
+        throw new RunCancelled(this.runId, failure);
+      case RunStatus.TERMINATED:
+        throw new RunTerminated(this.runId, failure);
+      default:
+        throw new PawlError(
+          "PAWL_UNKNOWN_ANSWER",
+          `Expected run "${this.runId}" to have ended in a way that this SDK knows, but it is ${result.status}. Update @pawl/sdk.`,
+        );
+    }
+  }
+
+  watch(options: WatchOptions = {}): AsyncIterable<RunEvent> {
+    return watchRun(this.#core, this.runId, options);
+  }
+
+  async cancel(options: EndOptions = {}): Promise<EndAnswer> {
+    const { api } = this.#core;
+    const request = this.#endRequest(options);
+    return callUnary((call) => api.runs.cancelRun(request, call), this.#core.unary());
+  }
+
+  async terminate(options: EndOptions = {}): Promise<EndAnswer> {
+    const { api } = this.#core;
+    const request = this.#endRequest(options);
+    return callUnary((call) => api.runs.terminateRun(request, call), this.#core.unary());
+  }
+
+  async get(): Promise<RunView> {
+    const { api, namespace } = this.#core;
+    const { runId } = this;
+    const { run } = await callUnary(
+      (call) => api.runs.getRun({ namespace, runId }, call),
+      this.#core.unary(),
+    );
+    return present(run);
+  }
+
+  async task(name: string): Promise<TaskView> {
+    const { api, namespace } = this.#core;
+    const request = { namespace, runId: this.runId, task: name };
+    const { task } = await callUnary((call) => api.runs.getTask(request, call), this.#core.unary());
+    return present(task);
+  }
+
+  async *tasks(filter: { readonly status?: TaskView["status"] } = {}): AsyncIterable<TaskView> {
+    const { api, namespace } = this.#core;
+    let pageToken = "";
+    do {
+      const request = { namespace, runId: this.runId, ...filter, pageSize: 500, pageToken };
+      const page = await callUnary((call) => api.runs.listTasks(request, call), this.#core.unary());
+      yield* page.tasks;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /** A wait that was refused or cut may be asked for again. */
+  #awaitResult(): Promise<RunResult> {
+    const result = this.#submit.awaitRun(this.runId);
+    result.catch(() => {
+      this.#result = undefined;
+    });
+    return result;
+  }
+
+  async #decode(result: RunResult): Promise<unknown> {
+    const { api, namespace } = this.#core;
+    const unary = this.#core.unary();
+    const output = await loadPayload(result.output, { api, namespace, runId: this.runId, unary });
+    return decodePayload(output, `the output of run "${this.runId}"`);
+  }
+
+  #endRequest({ reason = "", expectedVersion }: EndOptions): {
+    namespace: string;
+    runId: string;
+    reason: string;
+    expectedVersion?: number;
+  } {
+    const base = { namespace: this.#core.namespace, runId: this.runId, reason };
+    return expectedVersion === undefined ? base : { ...base, expectedVersion };
+  }
+}
+
+function present<T>(found: T | undefined): T {
+  if (found === undefined) {
+    throw new PawlError(
+      "PAWL_UNKNOWN_ANSWER",
+      "Expected the kernel to answer with what was asked for, but the answer is empty.",
+    );
+  }
+  return found;
+}

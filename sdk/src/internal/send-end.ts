@@ -1,0 +1,110 @@
+import { create } from "@bufbuild/protobuf";
+import type { Rejection } from "@pawl/proto/v1/rejection_pb.js";
+import {
+  NoOutputSchema,
+  ReleaseItemSchema,
+  type ReportItem,
+  ReportItemSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
+import type { AttemptEnd } from "./attempt.js";
+import type { ClientCore } from "./client-core.js";
+import { payloadBytes } from "./codec.js";
+import { toFailure } from "./failure.js";
+import type { Lease } from "./lease.js";
+import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import { callUnary } from "./unary.js";
+import type { ItemAnswer, ItemBody } from "./work-item.js";
+import type { WorkStream } from "./work-stream.js";
+
+/** Most bytes of a failure. */
+const FAILURE_BYTES = 16_384;
+
+type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" }>;
+
+/**
+ * Tells the kernel how an attempt ended; resolves when it knows. A report that is refused for what it says (too large,
+ * operations open) is followed by a failure that says so: a task must not hang on what its worker could not tell.
+ */
+export async function sendEnd(
+  core: ClientCore,
+  stream: WorkStream,
+  lease: Lease,
+  end: Exclude<AttemptEnd, { case: "nothing" }>,
+): Promise<void> {
+  if (end.case === "release") {
+    await sendRelease(stream, lease, "The worker is going away.");
+    return;
+  }
+  const { rejection } = await send(stream, lease, bytesOf(end), (correlation) => ({
+    kind: "report",
+    message: makeReport(lease, end, correlation),
+  }));
+  if (
+    rejection !== undefined &&
+    !isAttemptOver(rejection) &&
+    rejection.reason !== "PAWL_FINGERPRINT_CONFLICT"
+  ) {
+    await reportRefusal(core, lease, rejection);
+  }
+}
+
+/** Gives a task back; it uses no attempt. */
+export async function sendRelease(stream: WorkStream, lease: Lease, reason: string): Promise<void> {
+  const { handle, leaseVersion } = lease;
+  await send(stream, lease, 300, (correlation) => ({
+    kind: "release",
+    message: create(ReleaseItemSchema, { handle, leaseVersion, correlation, reason }),
+  }));
+}
+
+function send(
+  stream: WorkStream,
+  lease: Lease,
+  bytes: number,
+  make: (correlation: number) => ItemBody,
+): Promise<ItemAnswer> {
+  return new Promise((resolve) => stream.send(lease, bytes, make, resolve));
+}
+
+function bytesOf(end: Reported): number {
+  return end.case === "output" ? 100 + payloadBytes(end.output) : 100 + FAILURE_BYTES;
+}
+
+function makeReport(lease: Lease, end: Reported, correlation: number): ReportItem {
+  const { handle, leaseVersion } = lease;
+  const report = create(ReportItemSchema, { handle, leaseVersion, correlation });
+  switch (end.case) {
+    case "output":
+      report.outcome = { case: "output", value: end.output };
+      break;
+    case "noOutput":
+      report.outcome = { case: "noOutput", value: create(NoOutputSchema) };
+      break;
+    case "cancelled":
+      report.outcome = { case: "cancelled", value: end.failure };
+      break;
+    case "failure":
+      report.outcome = { case: "failure", value: end.failure };
+      if (end.retryAfterMs !== undefined) report.retryAfterMs = end.retryAfterMs;
+      break;
+  }
+  return report;
+}
+
+/** By a unary call: on the stream, items of a task are refused after one of them was. */
+async function reportRefusal(core: ClientCore, lease: Lease, rejection: Rejection): Promise<void> {
+  const { failure } = toFailure(errorFromRejection(rejection));
+  const report = create(ReportItemSchema, {
+    leaseVersion: lease.leaseVersion,
+    runId: lease.runId,
+    task: lease.task,
+    outcome: { case: "failure", value: failure },
+  });
+  const { namespace, api } = core;
+  const call = callUnary(
+    (options) => api.workers.reportOutputs({ namespace, reports: [report] }, options),
+    core.unary(),
+  );
+  // When not even that is taken, the lease runs out and the kernel's own failure says so.
+  await call.catch(() => undefined);
+}

@@ -1,0 +1,52 @@
+/** Most items in one message, and the bytes at which a message is full: below the kernel's 4 MiB with room to spare. */
+export const ITEMS_MAX = 1_000;
+export const MESSAGE_BYTES = 3_500_000;
+
+/** Something that takes room in a message. */
+export interface Sized {
+  /** Its encoded length, roughly, in bytes. */
+  readonly bytes: number;
+}
+
+/** Items in order of sending, given out in messages of bounded size. */
+export class SendQueue<Item extends Sized> {
+  #items: Item[] = [];
+  #head = 0;
+
+  get isEmpty(): boolean {
+    return this.#head === this.#items.length;
+  }
+
+  /** Adds one at the end. */
+  push(item: Item): void {
+    this.#items.push(item);
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+
+  /** Takes the items of the next message, at least one when there is any. */
+  take(): Item[] {
+    const taken: Item[] = [];
+    let bytes = 0;
+    while (this.#head < this.#items.length && taken.length < ITEMS_MAX) {
+      const item = this.#items[this.#head];
+      if (item === undefined || (taken.length > 0 && bytes + item.bytes > MESSAGE_BYTES)) {
+        break;
+      }
+      bytes += item.bytes;
+      taken.push(item);
+      this.#head++;
+    }
+    if (this.#head === this.#items.length) {
+      this.clear();
+    } else if (this.#head > 1_024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return taken;
+  }
+}

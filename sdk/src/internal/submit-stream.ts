@@ -1,0 +1,282 @@
+import { create } from "@bufbuild/protobuf";
+import type { Rejection } from "@pawl/proto/v1/rejection_pb.js";
+import type { RunResult } from "@pawl/proto/v1/run_pb.js";
+import {
+  type AwaitRun,
+  AwaitRunSchema,
+  type StartRun,
+  type StartRunResult,
+  type SubmitRequest,
+  SubmitRequestSchema,
+  type SubmitResponse,
+} from "@pawl/proto/v1/run_service_pb.js";
+import type { PawlClient } from "../client.js";
+import { Closed, type PawlError } from "../errors.js";
+import { Backoff } from "./backoff.js";
+import { Correlations } from "./correlation.js";
+import { type Deferred, defer } from "./deferred.js";
+import type { ConnectionMonitor } from "./monitor.js";
+import { Outflow } from "./outflow.js";
+import { errorFromRejection, isTransient } from "./rejection.js";
+import { SendQueue, type Sized } from "./send-queue.js";
+import { startTimer, wait } from "./time.js";
+import { readCallFailure } from "./transport-error.js";
+
+/** What a start was answered. */
+export interface StartAnswer {
+  readonly existing: boolean;
+  readonly incarnation: number;
+}
+
+/** Something that waits for answers: a start, a start with its result, or a result. */
+interface Pending extends Sized {
+  readonly correlation: number;
+  readonly runId: string;
+  /** The start while it is not answered. */
+  start: StartRun | undefined;
+  readonly started: Deferred<StartAnswer> | undefined;
+  readonly result: Deferred<RunResult> | undefined;
+  readonly backoff: Backoff;
+}
+
+/** What a submit stream needs. */
+export interface SubmitOptions {
+  readonly api: PawlClient;
+  readonly namespace: string;
+  readonly monitor: ConnectionMonitor;
+}
+
+/** Room that an item takes besides its content, in bytes. */
+const ITEM_BYTES = 64;
+
+/**
+ * All starts and waits of a client, on one stream that is opened with the first of them and opened again whenever it is
+ * lost: what is not answered is then sent once more, with the same run id, which is a start's identity.
+ */
+export class SubmitStream {
+  readonly #options: SubmitOptions;
+  readonly #pending = new Map<number, Pending>();
+  readonly #waits = new Map<string, Pending>();
+  readonly #queue = new SendQueue<Pending>();
+  readonly #correlations = new Correlations();
+  readonly #closing = new AbortController();
+  #outflow: Outflow<SubmitRequest> | undefined;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: SubmitOptions) {
+    this.#options = options;
+  }
+
+  /** Number of starts that are not answered. */
+  get openStarts(): number {
+    let count = 0;
+    for (const pending of this.#pending.values()) {
+      if (pending.start !== undefined) count++;
+    }
+    return count;
+  }
+
+  /**
+   * Starts a run.
+   *
+   * @param start Its correlation number is set here. With `wait`, the result is awaited too.
+   */
+  start(
+    start: StartRun,
+    bytes: number,
+  ): { started: Promise<StartAnswer>; result: Promise<RunResult> | undefined } {
+    const pending = this.#add({
+      runId: start.runId,
+      start,
+      bytes: bytes + ITEM_BYTES,
+      waits: start.wait,
+    });
+    start.correlation = pending.correlation;
+    return {
+      started: pending.started?.promise ?? Promise.reject(closed()),
+      result: pending.result?.promise,
+    };
+  }
+
+  /** Waits for the result of a run; all that wait for the same one share it. */
+  awaitRun(runId: string): Promise<RunResult> {
+    let pending = this.#waits.get(runId);
+    if (pending === undefined) {
+      pending = this.#add({
+        runId,
+        start: undefined,
+        bytes: ITEM_BYTES + runId.length,
+        waits: true,
+      });
+      this.#waits.set(runId, pending);
+    }
+    return pending.result?.promise ?? Promise.reject(closed());
+  }
+
+  /** Ends the stream. Whoever waits gets `Closed`. */
+  async close(): Promise<void> {
+    this.#closing.abort(closed());
+    this.#rejectAll(closed());
+    this.#outflow?.end();
+    await this.#loop;
+  }
+
+  #add(parts: {
+    runId: string;
+    start: StartRun | undefined;
+    bytes: number;
+    waits: boolean;
+  }): Pending {
+    if (this.#closing.signal.aborted) {
+      throw closed();
+    }
+    const pending: Pending = {
+      correlation: this.#correlations.next(this.#pending),
+      runId: parts.runId,
+      start: parts.start,
+      bytes: parts.bytes,
+      started: parts.start === undefined ? undefined : defer(),
+      result: parts.waits ? defer() : undefined,
+      backoff: new Backoff({ initialMs: 100, maxMs: 5_000 }),
+    };
+    this.#pending.set(pending.correlation, pending);
+    this.#enqueue(pending);
+    this.#loop ??= this.#run();
+    return pending;
+  }
+
+  #enqueue(pending: Pending): void {
+    this.#queue.push(pending);
+    this.#outflow?.wake();
+  }
+
+  async #run(): Promise<void> {
+    const backoff = new Backoff({ initialMs: 50, maxMs: 3_000 });
+    const { signal } = this.#closing;
+    // Nobody waits: the next start or wait opens the stream again.
+    while (!signal.aborted && this.#pending.size > 0) {
+      const failure = await this.#serve(backoff);
+      if (signal.aborted) break;
+      if (failure !== undefined) this.#onDown(failure);
+      await wait(backoff.nextMs(), signal).catch(() => undefined);
+    }
+    this.#loop = undefined;
+  }
+
+  /** One stream, to its end. Answers why it ended, when it did not end well. */
+  async #serve(backoff: Backoff): Promise<unknown> {
+    const { api, monitor } = this.#options;
+    this.#queue.clear();
+    for (const pending of this.#pending.values()) this.#queue.push(pending);
+    const outflow = new Outflow(() => this.#take());
+    this.#outflow = outflow;
+    try {
+      for await (const response of api.runs.submit(outflow, { signal: this.#closing.signal })) {
+        monitor.connected();
+        backoff.reset();
+        this.#receive(response);
+      }
+      return undefined;
+    } catch (cause) {
+      return cause;
+    } finally {
+      outflow.end();
+      this.#outflow = undefined;
+    }
+  }
+
+  #onDown(cause: unknown): void {
+    const { api, monitor } = this.#options;
+    const failure = readCallFailure(cause, api.url);
+    monitor.failed(failure.error);
+    // Waiting on helps when a kernel restarts, not when there never was one at this address.
+    if (failure.isForeign && !monitor.wasConnected) {
+      this.#rejectAll(failure.error);
+    }
+  }
+
+  #take(): SubmitRequest | undefined {
+    while (!this.#queue.isEmpty) {
+      const starts: StartRun[] = [];
+      const waits: AwaitRun[] = [];
+      for (const pending of this.#queue.take()) {
+        const { start, runId, correlation } = pending;
+        if (!this.#pending.has(correlation)) continue;
+        if (start === undefined) {
+          waits.push(create(AwaitRunSchema, { runId, correlation }));
+        } else {
+          starts.push(start);
+        }
+      }
+      if (starts.length + waits.length > 0) {
+        return create(SubmitRequestSchema, { namespace: this.#options.namespace, starts, waits });
+      }
+    }
+    return undefined;
+  }
+
+  #receive(response: SubmitResponse): void {
+    for (const correlation of response.accepted) {
+      const pending = this.#pending.get(correlation);
+      if (pending !== undefined) this.#started(pending, { existing: false, incarnation: 1 });
+    }
+    for (const answer of response.started) {
+      const pending = this.#pending.get(answer.correlation);
+      if (pending !== undefined) this.#answered(pending, answer);
+    }
+    for (const { correlation, result, rejection } of response.results) {
+      const pending = this.#pending.get(correlation);
+      if (pending === undefined) continue;
+      if (result !== undefined) {
+        this.#forget(pending);
+        pending.started?.resolve({ existing: true, incarnation: result.incarnation });
+        pending.result?.resolve(result);
+      } else if (rejection !== undefined) {
+        this.#refused(pending, rejection);
+      }
+    }
+  }
+
+  #answered(pending: Pending, answer: StartRunResult): void {
+    if (answer.rejection === undefined) {
+      this.#started(pending, { existing: answer.existing, incarnation: answer.incarnation });
+    } else {
+      this.#refused(pending, answer.rejection);
+    }
+  }
+
+  #started(pending: Pending, answer: StartAnswer): void {
+    pending.start = undefined;
+    if (pending.result === undefined) this.#pending.delete(pending.correlation);
+    pending.started?.resolve(answer);
+  }
+
+  #refused(pending: Pending, rejection: Rejection): void {
+    if (isTransient(rejection)) {
+      startTimer(pending.backoff.nextMs(), () => {
+        if (this.#pending.has(pending.correlation)) this.#enqueue(pending);
+      });
+      return;
+    }
+    this.#reject(pending, errorFromRejection(rejection));
+  }
+
+  #reject(pending: Pending, error: PawlError): void {
+    this.#forget(pending);
+    pending.started?.reject(error);
+    pending.result?.reject(error);
+  }
+
+  #rejectAll(error: PawlError): void {
+    for (const pending of [...this.#pending.values()]) this.#reject(pending, error);
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending.correlation);
+    if (this.#waits.get(pending.runId) === pending) this.#waits.delete(pending.runId);
+  }
+}
+
+function closed(): Closed {
+  return new Closed("client");
+}

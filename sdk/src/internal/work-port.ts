@@ -1,0 +1,97 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { create } from "@bufbuild/protobuf";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import {
+  ProgressItemSchema,
+  StepItemSchema,
+  type StepRecord,
+} from "@pawl/proto/v1/worker_service_pb.js";
+import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
+import type { ClientCore } from "./client-core.js";
+import { payloadBytes } from "./codec.js";
+import type { Lease } from "./lease.js";
+import { type BlobSource, loadPayload } from "./load-payload.js";
+import type { Ledger } from "./perform.js";
+import { callUnary } from "./unary.js";
+import { UnaryLedger } from "./unary-ledger.js";
+import type { ItemAnswer, ItemBody } from "./work-item.js";
+import type { WorkStream } from "./work-stream.js";
+
+/** A performance in scope `namespace` inside a task waits this long for others and for a person, in ms. */
+const NAMESPACE_WAIT_MS = 120_000;
+
+/** What attempts need of their worker, on its stream and by unary calls. */
+export class WorkPort implements AttemptPort {
+  readonly #core: ClientCore;
+  readonly #stream: WorkStream;
+  readonly #steps = new AsyncLocalStorage<StepFrame>();
+
+  constructor(core: ClientCore, stream: WorkStream) {
+    this.#core = core;
+    this.#stream = stream;
+  }
+
+  recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer> {
+    const { outcome } = step;
+    const bytes = 500 + ("value" in outcome ? payloadBytes(outcome.value) : 16_384);
+    return new Promise((resolve) => {
+      const make = (correlation: number): ItemBody => {
+        const { handle, leaseVersion } = lease;
+        const item = create(StepItemSchema, {
+          handle,
+          leaseVersion,
+          correlation,
+          name: step.name,
+          seenThrough,
+          read: step.isRead,
+          outcome:
+            "value" in outcome
+              ? { case: "value", value: outcome.value }
+              : { case: "failure", value: outcome.failure },
+        });
+        if (step.key !== undefined) item.key = step.key;
+        return { kind: "step", message: item };
+      };
+      this.#stream.send(lease, bytes, make, resolve);
+    });
+  }
+
+  progress(lease: Lease, progress: Payload): void {
+    const { handle, leaseVersion } = lease;
+    const item = create(ProgressItemSchema, { handle, leaseVersion, progress });
+    this.#stream.post((outbox) => outbox.progress(lease, item));
+  }
+
+  namespaceLedger(signal: AbortSignal): Ledger {
+    return new UnaryLedger({ blobs: this.#blobs("", signal), timeoutMs: NAMESPACE_WAIT_MS });
+  }
+
+  currentStep(): StepFrame | undefined {
+    return this.#steps.getStore();
+  }
+
+  insideStep<T>(frame: StepFrame, run: () => T): T {
+    return this.#steps.run(frame, run);
+  }
+
+  /** Brings in content of a run that is stored apart. */
+  load(payload: Payload | undefined, runId: string): Promise<Payload | undefined> {
+    return loadPayload(payload, this.#blobs(runId, this.#core.signal));
+  }
+
+  /** Reads the recorded steps of a leased task after this event number. */
+  readSteps(lease: Lease, afterNumber: number): Promise<StepRecord[]> {
+    const { api, namespace } = this.#core;
+    return callUnary(async (options) => {
+      const steps: StepRecord[] = [];
+      const pages = api.workers.getRecords({ namespace, lease: lease.ref, afterNumber }, options);
+      for await (const page of pages) steps.push(...page.steps);
+      return steps;
+    }, this.#core.unary());
+  }
+
+  #blobs(runId: string, signal: AbortSignal): BlobSource {
+    const { api, namespace } = this.#core;
+    return { api, namespace, runId, unary: this.#core.unary(signal) };
+  }
+}

@@ -1,0 +1,292 @@
+import { create } from "@bufbuild/protobuf";
+import type { RenewedLease, WorkRequest, WorkResponse } from "@pawl/proto/v1/worker_service_pb.js";
+import { type Hello, WorkRequestSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import type { PawlClient } from "../client.js";
+import type { PawlError } from "../errors.js";
+import { Backoff } from "./backoff.js";
+import { Correlations } from "./correlation.js";
+import type { Lease } from "./lease.js";
+import type { ConnectionMonitor } from "./monitor.js";
+import { Outflow } from "./outflow.js";
+import { monotonicMs, startTimer, type Timer, wait } from "./time.js";
+import { readCallFailure } from "./transport-error.js";
+import { type ItemAnswer, type ItemBody, lostLeaseAnswer, type WorkItem } from "./work-item.js";
+import { WorkOutbox } from "./work-outbox.js";
+
+/** What a work stream asks of the worker that owns it. */
+export interface WorkStreamOwner {
+  /** What to say first on a new stream. */
+  hello(): Hello;
+  /** Slots that are free: the credits of a new stream. */
+  freeSlots(): number;
+  /** A new stream is up. Leases with these handles are not held any more. */
+  up(lostHandles: readonly number[]): void;
+  /** A message; answers to items were given already. */
+  receive(response: WorkResponse): void;
+  /** No kernel was ever reached and none is there: waiting on does not help. */
+  unreachable(error: PawlError): void;
+}
+
+/** What a work stream needs. */
+export interface WorkStreamOptions {
+  readonly api: PawlClient;
+  readonly monitor: ConnectionMonitor;
+  readonly owner: WorkStreamOwner;
+}
+
+/** Until the kernel says otherwise it pings this often, in ms. */
+const PING_MS = 5_000;
+
+/** A stream that is silent for this many ping intervals is dead. */
+const SILENT_PINGS = 3;
+
+/**
+ * A worker's stream, opened again whenever it is lost. What is not answered is sent again on the new one, with the same
+ * correlation numbers and in the same order, after the kernel said which leases still hold.
+ */
+export class WorkStream {
+  readonly #options: WorkStreamOptions;
+  readonly #outbox = new WorkOutbox();
+  readonly #unanswered = new Map<number, WorkItem>();
+  readonly #correlations = new Correlations();
+  readonly #closing = new AbortController();
+  #outflow: Outflow<WorkRequest> | undefined;
+  #isUp = false;
+  #isDraining = false;
+  #helloCredits = 0;
+  #heardAtMs = 0;
+  #watch: Timer | undefined;
+  #pings = 0;
+  #loop: Promise<void> | undefined;
+  readonly #allAnswered: (() => void)[] = [];
+
+  constructor(options: WorkStreamOptions) {
+    this.#options = options;
+  }
+
+  /** True while a stream is open on which the kernel has welcomed the worker. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Opens the first stream. */
+  open(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Sends an item; it is settled when the kernel answered it, however many streams that takes. */
+  send(
+    lease: Lease,
+    bytes: number,
+    make: (correlation: number) => ItemBody,
+    settle: WorkItem["settle"],
+  ): void {
+    const correlation = this.#correlations.next(this.#unanswered);
+    const item: WorkItem = {
+      correlation,
+      lease,
+      bytes,
+      body: make(correlation),
+      sentAtMs: 0,
+      settle,
+    };
+    this.#unanswered.set(correlation, item);
+    if (this.#isUp) {
+      this.#outbox.item(item);
+      this.#outflow?.wake();
+    }
+  }
+
+  /** Changes what waits to be sent, and wakes the sender. What is memory only is not kept for the next stream. */
+  post(change: (outbox: WorkOutbox) => void): void {
+    if (this.#isUp) {
+      change(this.#outbox);
+      this.#outflow?.wake();
+    }
+  }
+
+  /** Takes no more offers, on this stream or the next. */
+  drain(): void {
+    this.#isDraining = true;
+    this.post((outbox) => outbox.drain());
+  }
+
+  /** Resolves when everything that was sent is answered. */
+  answered(): Promise<void> {
+    return this.#unanswered.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.#allAnswered.push(resolve);
+        });
+  }
+
+  /** Ends the stream for good. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the worker was closed"));
+    this.#outflow?.end();
+    this.#watch?.cancel();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const backoff = new Backoff({ initialMs: 50, maxMs: 3_000 });
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const failure = await this.#serve(backoff);
+      if (signal.aborted) return;
+      if (failure !== undefined) this.#onDown(failure);
+      await wait(backoff.nextMs(), signal).catch(() => undefined);
+    }
+  }
+
+  /** One stream, to its end. Answers why it ended, when it did not end well. */
+  async #serve(backoff: Backoff): Promise<unknown> {
+    const { api, monitor, owner } = this.#options;
+    const abort = new AbortController();
+    const onClosing = (): void => abort.abort();
+    this.#closing.signal.addEventListener("abort", onClosing, { once: true });
+    this.#outbox.reset();
+    this.#helloCredits = this.#isDraining ? 0 : owner.freeSlots();
+    let hello: WorkRequest | undefined = create(WorkRequestSchema, {
+      hello: owner.hello(),
+      credits: this.#helloCredits,
+      drain: this.#isDraining,
+    });
+    const outflow = new Outflow(() => {
+      const message = hello ?? (this.#isUp ? this.#outbox.take() : undefined);
+      hello = undefined;
+      return message;
+    });
+    this.#outflow = outflow;
+    this.#watchSilence(abort, PING_MS);
+    try {
+      for await (const response of api.workers.work(outflow, { signal: abort.signal })) {
+        this.#heardAtMs = monotonicMs();
+        monitor.connected();
+        backoff.reset();
+        this.#receive(response, abort);
+      }
+      return undefined;
+    } catch (cause) {
+      return cause;
+    } finally {
+      this.#closing.signal.removeEventListener("abort", onClosing);
+      this.#isUp = false;
+      this.#watch?.cancel();
+      outflow.end();
+      this.#outflow = undefined;
+    }
+  }
+
+  #onDown(cause: unknown): void {
+    const { api, monitor, owner } = this.#options;
+    const failure = readCallFailure(cause, api.url);
+    monitor.failed(failure.error);
+    if (!monitor.wasConnected && (failure.isForeign || !failure.isTransient)) {
+      owner.unreachable(failure.error);
+    }
+  }
+
+  /** Ends a stream on which nothing was heard for three ping intervals; asks for a pong meanwhile. */
+  #watchSilence(abort: AbortController, intervalMs: number): void {
+    this.#watch?.cancel();
+    this.#heardAtMs = monotonicMs();
+    const arm = (): void => {
+      const armedAtMs = monotonicMs();
+      this.#watch = startTimer(intervalMs, () => {
+        const nowMs = monotonicMs();
+        // When this process itself was stopped or blocked, what came meanwhile is not read yet: look again next time.
+        const wasBlocked = nowMs - armedAtMs > 2 * intervalMs;
+        if (!wasBlocked && nowMs - this.#heardAtMs > SILENT_PINGS * intervalMs) {
+          abort.abort(new Error(`the kernel was silent for ${SILENT_PINGS * intervalMs} ms`));
+          return;
+        }
+        this.#pings = (this.#pings % 0x7fff_ffff) + 1;
+        this.post((outbox) => outbox.ping(this.#pings));
+        arm();
+      });
+    };
+    arm();
+  }
+
+  #receive(response: WorkResponse, abort: AbortController): void {
+    if (response.welcome !== undefined) {
+      this.#watchSilence(abort, response.welcome.pingIntervalMs || PING_MS);
+      this.#welcomed(response.welcome.lostHandles);
+    }
+    for (const correlation of response.accepted) {
+      this.#settle(correlation, {
+        existing: false,
+        rejection: undefined,
+        intent: undefined,
+        step: undefined,
+      });
+    }
+    for (const { correlation, existing, rejection, intent, step } of response.results) {
+      this.#settle(correlation, { existing, rejection, intent, step });
+    }
+    if (response.ping !== 0) {
+      this.post((outbox) => outbox.pong(response.ping));
+    }
+    this.#options.owner.receive(response);
+  }
+
+  #welcomed(lostHandles: readonly number[]): void {
+    this.#isUp = true;
+    if (!this.#isDraining) {
+      // What became free between hello and welcome.
+      this.#outbox.credits(this.#options.owner.freeSlots() - this.#helloCredits);
+    }
+    const lost = new Set(lostHandles);
+    for (const item of [...this.#unanswered.values()]) {
+      const isLost = lost.has(item.lease.handle) || item.lease.isOver;
+      if (isLost && item.body.kind !== "observation") {
+        this.#settle(item.correlation, lostLeaseAnswer(item.lease));
+        continue;
+      }
+      if (isLost && item.body.kind === "observation") {
+        // What a sink did is told also without a lease: the run is named instead.
+        item.body.message.handle = 0;
+        item.body.message.runId = item.lease.runId;
+      }
+      this.#outbox.item(item);
+    }
+    this.#options.owner.up(lostHandles);
+    this.#outflow?.wake();
+  }
+
+  #settle(correlation: number, answer: Omit<ItemAnswer, "sentAtMs">): void {
+    const item = this.#unanswered.get(correlation);
+    if (item === undefined) {
+      return;
+    }
+    this.#unanswered.delete(correlation);
+    item.settle({ ...answer, sentAtMs: item.sentAtMs });
+    if (this.#unanswered.size === 0) {
+      for (const resolve of this.#allAnswered.splice(0)) resolve();
+    }
+  }
+}
+
+/** Renews leases by a unary call, while the stream is away. Undefined when the kernel is away too. */
+export async function renewUnary(
+  api: PawlClient,
+  namespace: string,
+  leases: readonly Lease[],
+  signal: AbortSignal,
+): Promise<RenewedLease[] | undefined> {
+  const sentAtMs = monotonicMs();
+  try {
+    const response = await api.workers.renewLeases(
+      { namespace, leases: leases.map((lease) => lease.ref) },
+      { signal, timeoutMs: 5_000 },
+    );
+    leases.forEach((lease, place) => {
+      if (response.results[place]?.rejection === undefined) lease.renewed(sentAtMs);
+    });
+    return response.results;
+  } catch {
+    // The next sweep asks again; a lease that ends meanwhile is told by the kernel when it is back.
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import type { Duration } from "./duration.js";
+
+/** How a run is started. */
+export interface StartOptions {
+  /**
+   * Id of the run: the identity of the start. The same id, workflow and input again changes nothing; another input is
+   * a `Conflict`. 1 to 200 bytes. Absent: a UUID, made before anything is sent.
+   */
+  readonly runId?: string;
+  /** For lists and people. At most 32, keys and values at most 200 bytes. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** W3C traceparent. Absent: the active span's, when OpenTelemetry is set up. */
+  readonly traceparent?: string;
+  /** Gives up waiting for the acknowledgement after this long; the start may still arrive. Default: never. */
+  readonly timeout?: Duration;
+  /** Gives up waiting when it aborts, with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** How an operation is performed without a worker. */
+export interface ClientPerformOptions {
+  /** The only scope without a lease: unique in the namespace, across runs and callers. */
+  readonly scope: "namespace";
+  /** Your own durable key, for example `invoice-4711`: the identity. 1 to 200 bytes. */
+  readonly key: string;
+  /** What is acted on. Part of the fingerprint. At most 1,024 bytes. Default empty. */
+  readonly target?: string;
+  /** How long to wait in all for another caller, for the kernel, or for a person. Default 2 minutes. */
+  readonly timeout?: Duration;
+  /** Gives up when it aborts, with its reason. A call that runs is let run. */
+  readonly signal?: AbortSignal;
+}
