@@ -9,6 +9,9 @@ import { usageError } from "./cli-error.js";
 /** How long one unary call may take. */
 export const CALL_TIMEOUT_MS = 30_000;
 
+/** A connection without calls closes after this time. */
+const IDLE_MS = 1_000;
+
 /** Clients of one kernel over one HTTP/2 connection, which opens with the first call. */
 export interface Connection {
   readonly url: string;
@@ -16,14 +19,14 @@ export interface Connection {
   readonly operations: Client<typeof OperationService>;
   readonly reviews: Client<typeof ReviewService>;
   readonly admin: Client<typeof AdminService>;
-  /** Ends the connection; open streams end with it. */
+  /** Ends what is still open, and lets the connection go. */
   close(): void;
 }
 
 /** Connects to the kernel at `url`. Errors: `CliError` when it is no http or https address. */
 export function connect(url: string): Connection {
   const baseUrl = parseUrl(url);
-  const sessionManager = new Http2SessionManager(baseUrl);
+  const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: IDLE_MS });
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   return {
     url: baseUrl,
@@ -31,7 +34,11 @@ export function connect(url: string): Connection {
     operations: createClient(OperationService, transport),
     reviews: createClient(ReviewService, transport),
     admin: createClient(AdminService, transport),
-    close: () => sessionManager.abort(),
+    close: () => {
+      // An idle connection holds no process and closes by itself. It is not cut: one that is broken tells its error only
+      // when its socket has ended, and must find the manager's listener then.
+      if (sessionManager.state() !== "idle") sessionManager.abort();
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { exitCodes } from "./exit-codes.js";
 import type { Clock } from "./format/time.js";
 
 /** What a command sees of the world. Tests give another. */
@@ -21,6 +22,7 @@ export interface CliContext {
 /** The context of this process. */
 export function processContext(): CliContext {
   const { env, stdout, stdin } = process;
+  endQuietlyWithReader();
   return {
     writeOut: (text) => void stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
@@ -50,4 +52,12 @@ export function wantsColour(
 ): boolean {
   const { NO_COLOR: noColour, TERM: terminal } = env;
   return isTerminal && (noColour === undefined || noColour === "") && terminal !== "dumb";
+}
+
+/** `pawl run list | head` ends when head does. */
+function endQuietlyWithReader(): void {
+  process.stdout.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(exitCodes.ok);
+  });
 }

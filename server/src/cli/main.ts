@@ -14,7 +14,6 @@ export async function main(
   args: readonly string[],
   context: CliContext = processContext(),
 ): Promise<number> {
-  endQuietlyWithReader();
   let exitCode: number = exitCodes.ok;
   const program = buildProgram(context, hostCommands(context), (code) => {
     exitCode = code;
@@ -53,12 +52,4 @@ function hostCommands(context: CliContext): HostCommands {
     serve: async (options) => (await import("./serve/serve.js")).serve(context, options),
     verify: async (options) => (await import("./verify/verify.js")).verify(context, options),
   };
-}
-
-/** `pawl run list | head` ends when head does. */
-function endQuietlyWithReader(): void {
-  process.stdout.once("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(exitCodes.ok);
-  });
 }

@@ -18,7 +18,8 @@ const FORMATS = {
 export function createStyle(useColour: boolean): Style {
   return (look, text) => {
     if (!useColour || look === "plain" || text === "") return text;
-    return styleText(FORMATS[look], text);
+    // Whether there is colour was decided with the stream at hand.
+    return styleText(FORMATS[look], text, { validateStream: false });
   };
 }
 
