@@ -1,0 +1,181 @@
+import { encodeRunRow } from "@pawl/proto/log/v1/row_wire.js";
+import { inlineRun } from "@pawl/server/core/rows/run-to-rows.js";
+import type { Run } from "@pawl/server/core/state.js";
+import type { Resident } from "@pawl/server/kernel/resident.js";
+import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
+import { expect } from "vitest";
+import { commandOf, type Move, plans, startOf } from "../../../property/support/moves.js";
+import { createMemoryStore, MemoryKernel } from "../../../support/kernel.js";
+
+/** What a test does next. */
+export type Deed =
+  | { readonly kind: "start"; readonly plan: number }
+  | { readonly kind: "move"; readonly run: number; readonly move: Move }
+  | { readonly kind: "advance"; readonly ms: number }
+  | { readonly kind: "hold" }
+  | { readonly kind: "flush"; readonly writes: number }
+  | { readonly kind: "powerCut"; readonly keptWrites: number }
+  | { readonly kind: "restart" };
+
+/** The state of a run, as text that is equal exactly for equal states. */
+export function imageOf(run: Run): string {
+  const bytes = encodeRunRow(inlineRun(run, { count: 0, hash: new Uint8Array(0) }));
+  return Buffer.from(bytes).toString("hex");
+}
+
+/**
+ * Drives a kernel and remembers, for every run, each state that it had, by its number of events, and which of them was acknowledged. After
+ * any crash a run must be in one of its former states, and in none before the last acknowledged one.
+ */
+export class Crashing {
+  readonly memory: MemoryKernel;
+  /** Images by run id and number of events. A crash may lose some; what comes then has the same numbers again. */
+  readonly #images = new Map<string, Map<number, string>>();
+  readonly #acknowledged = new Map<string, number>();
+  readonly #handedCounts = new Map<string, number>();
+
+  private constructor(memory: MemoryKernel) {
+    this.memory = memory;
+  }
+
+  static async create(checkpoint: CheckpointOptions): Promise<Crashing> {
+    const crashing = new Crashing(new MemoryKernel(checkpoint));
+    const { memory } = crashing;
+    memory.observer = {
+      handed: (residents) => crashing.#handed(residents),
+      durable: (residents) => crashing.#durable(residents),
+    };
+    await createMemoryStore(memory.disk);
+    await memory.open();
+    return crashing;
+  }
+
+  get runIds(): string[] {
+    return [...this.#images.keys()];
+  }
+
+  async do(deed: Deed): Promise<void> {
+    const { memory } = this;
+    switch (deed.kind) {
+      case "start":
+        this.#start(deed.plan);
+        await memory.time.settle();
+        return;
+      case "move":
+        await this.#move(deed.run, deed.move);
+        return;
+      case "advance":
+        await memory.time.advance(deed.ms);
+        return;
+      case "hold":
+        memory.disk.holdWrites = true;
+        return;
+      case "flush":
+        memory.disk.flush(deed.writes);
+        await memory.time.settle();
+        return;
+      case "powerCut":
+        memory.powerCut(deed.keptWrites);
+        memory.disk.holdWrites = false;
+        await this.#reopen();
+        return;
+      case "restart":
+        memory.disk.holdWrites = false;
+        memory.disk.flush();
+        await memory.close();
+        await this.#reopen();
+    }
+  }
+
+  /** Every run is in a state that it had, and in none before what was acknowledged. */
+  async expectNothingLost(): Promise<void> {
+    for (const runId of this.runIds) {
+      const acknowledged = this.#acknowledged.get(runId) ?? 0;
+      const run = await this.find(runId);
+      expect(run?.eventCount ?? 0).toBeGreaterThanOrEqual(acknowledged);
+      if (run !== undefined) {
+        const image = this.#images.get(runId)?.get(run.eventCount);
+        expect(imageOf(run)).toBe(image);
+      }
+    }
+  }
+
+  /** A run as the kernel has it now. */
+  async find(runId: string): Promise<Run | undefined> {
+    const { residency } = this.memory.kernel;
+    for (;;) {
+      const found = residency.findRun("default", runId);
+      if (!(found instanceof Promise)) {
+        return found?.run;
+      }
+      await found;
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    await this.memory.open();
+    await this.expectNothingLost();
+    await this.memory.time.settle();
+    await this.expectNothingLost();
+  }
+
+  #start(plan: number): void {
+    const chosen = plans[plan % plans.length];
+    if (chosen === undefined) {
+      throw new Error("no plan");
+    }
+    const runId = `run-${this.#images.size}`;
+    this.#imagesOf(runId);
+    const command = { ...startOf(chosen), runId };
+    this.#ask({ kind: "run", namespace: "default", runId }, command);
+  }
+
+  async #move(which: number, move: Move): Promise<void> {
+    const runId = this.runIds[which % Math.max(1, this.#images.size)];
+    const run = runId === undefined ? undefined : await this.find(runId);
+    if (runId === undefined || run === undefined) {
+      return;
+    }
+    await this.memory.time.advance(move.waitMs);
+    const now = await this.find(runId);
+    if (now !== undefined) {
+      const target = { kind: "run", namespace: "default", runId } as const;
+      this.#ask(target, commandOf(now, move));
+    }
+    if (move.pick % 3 !== 0) {
+      await this.memory.time.settle();
+    }
+  }
+
+  #ask(...[target, command]: Parameters<MemoryKernel["kernel"]["ask"]>): void {
+    // A crash may take the answer with it; what is durable is noted where commits end.
+    this.memory.kernel.ask(target, command).catch(() => undefined);
+  }
+
+  #handed(residents: readonly Resident[]): void {
+    for (const { number, run } of residents) {
+      if (number !== 0) {
+        this.#imagesOf(run.runId).set(run.eventCount, imageOf(run));
+        this.#handedCounts.set(run.runId, run.eventCount);
+      }
+    }
+  }
+
+  /** One turn is on its way at a time, so what was handed over last is what is durable now. */
+  #durable(residents: readonly Resident[]): void {
+    for (const { number, run } of residents) {
+      if (number !== 0) {
+        this.#acknowledged.set(run.runId, this.#handedCounts.get(run.runId) ?? 0);
+      }
+    }
+  }
+
+  #imagesOf(runId: string): Map<number, string> {
+    let images = this.#images.get(runId);
+    if (images === undefined) {
+      images = new Map();
+      this.#images.set(runId, images);
+    }
+    return images;
+  }
+}

@@ -1,0 +1,95 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Run } from "@pawl/server/core/state.js";
+import { leaseKey, rangeOfKind, readyKey, timerKey, visibilityKey } from "@pawl/server/log/key.js";
+import type { Store } from "@pawl/server/log/store.js";
+import { readPages } from "@pawl/server/log/store-scan.js";
+
+const partition = 0;
+
+/** A model of the index of one run, written from the design: how it is listed, what is ready, leased and due. */
+export function expectedIndex(run: Run, runNumber: number): string[] {
+  const keys: Uint8Array[] = [];
+  const listed = (field: string, value: string, number: number): void => {
+    const { namespace } = run;
+    keys.push(visibilityKey.encode({ partition, namespace, field, value, runNumber, number }));
+  };
+  if (run.kind === "run") {
+    listed("status", `${run.status}`, 0);
+    listed("workflow", run.workflow, 0);
+  }
+  for (const { number, status } of run.operations) {
+    const isSettled =
+      status === OperationStatus.OBSERVED ||
+      status === OperationStatus.REFUSED ||
+      status === OperationStatus.ABANDONED;
+    if (!isSettled) {
+      listed("operation-status", `${status}`, number);
+    }
+  }
+  for (const { number, resolvedAtMs } of run.reviews) {
+    if (resolvedAtMs === 0) {
+      listed("review", "open", number);
+    }
+  }
+  if (run.status === RunStatus.RUNNING) {
+    keys.push(...expectedWork(run, runNumber));
+  }
+  return keys.map(hexOf).sort();
+}
+
+function expectedWork(run: Run, runNumber: number): Uint8Array[] {
+  const keys: Uint8Array[] = [];
+  const dueMs: number[] = [];
+  for (const task of run.tasks) {
+    const spec = run.plan.tasks[task.number];
+    if (spec === undefined) {
+      continue;
+    }
+    const isWaiting = task.status === TaskStatus.READY || task.status === TaskStatus.BACKOFF;
+    const isLeased = task.status === TaskStatus.LEASED;
+    const due = (from: number, length: number | undefined, applies: boolean): void => {
+      if (length !== undefined && applies) {
+        dueMs.push(from + length);
+      }
+    };
+    due(task.firstReadyAtMs, spec.scheduleToCloseMs, isWaiting || isLeased);
+    due(task.readyAtMs, spec.scheduleToStartMs, task.status === TaskStatus.READY);
+    due(task.dueAtMs, 0, task.status === TaskStatus.BACKOFF);
+    due(task.leasedAtMs, spec.startToCloseMs, isLeased);
+    due(run.cancelRequestedAtMs, spec.cancelGraceMs, isLeased && run.cancelRequestedAtMs !== 0);
+    if (task.status === TaskStatus.READY) {
+      const { number, readyAtMs: sequence } = task;
+      const queue = `${spec.queue}\0${spec.kind}`;
+      const { namespace } = run;
+      const priority = 9 - spec.priority;
+      keys.push(
+        readyKey.encode({ partition, namespace, queue, priority, sequence, runNumber, number }),
+      );
+    }
+    if (isLeased) {
+      keys.push(leaseKey.encode({ partition, runNumber, number: task.number }));
+    }
+  }
+  if (dueMs.length > 0) {
+    keys.push(timerKey.encode({ partition, dueMs: Math.min(...dueMs), runNumber }));
+  }
+  return keys;
+}
+
+/** All index rows of a store. */
+export async function storedIndex(store: Store): Promise<string[]> {
+  const keys: string[] = [];
+  for (const { kind } of [visibilityKey, timerKey, readyKey, leaseKey]) {
+    for await (const page of readPages(store, rangeOfKind(kind, partition))) {
+      for (const { key } of page) {
+        keys.push(hexOf(key));
+      }
+    }
+  }
+  return keys.sort();
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}

@@ -1,0 +1,222 @@
+import type { Command } from "@pawl/server/core/command.js";
+import { Committer } from "@pawl/server/kernel/committer.js";
+import { KernelClock } from "@pawl/server/kernel/kernel-clock.js";
+import { Loop } from "@pawl/server/kernel/loop.js";
+import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
+import { PlanCache } from "@pawl/server/kernel/plan-cache.js";
+import type { Clock, Random, Timers } from "@pawl/server/kernel/ports.js";
+import { PositionCodec } from "@pawl/server/kernel/position.js";
+import { Residency } from "@pawl/server/kernel/residency.js";
+import type { Resident } from "@pawl/server/kernel/resident.js";
+import { Checkpointer, type CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
+import { HistoryReader } from "@pawl/server/kernel/storage/history-reader.js";
+import { Lists } from "@pawl/server/kernel/storage/lists.js";
+import { type Recovery, recover } from "@pawl/server/kernel/storage/recovery.js";
+import { StoredRuns } from "@pawl/server/kernel/storage/run-reader.js";
+import { StartUp } from "@pawl/server/kernel/storage/start-up.js";
+import { MemoryDisk, type MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
+import { genesisPuts } from "@pawl/server/log/meta.js";
+import type { Store } from "@pawl/server/log/store.js";
+import { VirtualTime } from "./virtual-time.js";
+
+/** Id of every store that tests make. */
+export const testStoreId = "5f0c5a4e-3d1b-4c55-9d0a-6c1f0e8d2b71";
+
+/** The partition and epoch of every test store. */
+export const testPartition = 0;
+export const testFence: { readonly epoch: number } = { epoch: 1 };
+
+/** Makes an empty store of a memory disk, as `createStore` does for a folder. */
+export async function createMemoryStore(disk: MemoryDisk): Promise<void> {
+  const store = disk.open();
+  const puts = genesisPuts(testPartition, {
+    format: 0,
+    storeId: testStoreId,
+    epoch: testFence.epoch,
+    createdAtMs: 0,
+  });
+  await store.putRows({ puts, deletes: [], ranges: [] }, testFence);
+  await store.close();
+}
+
+/** What the parts of a test kernel are put together with. */
+export interface TestKernelOptions {
+  readonly store: Store;
+  readonly time: { readonly clock: Clock; readonly timers: Timers };
+  readonly checkpoint?: CheckpointOptions;
+  readonly observer?: CommitObserver;
+}
+
+/** Watches commits from outside. */
+export interface CommitObserver {
+  /** A turn was handed to the store; its runs have exactly the states that it holds. */
+  handed(residents: readonly Resident[]): void;
+  /** It is durable. */
+  durable(residents: readonly Resident[]): void;
+}
+
+const evenRandom: Random = { fraction: () => 0.5, bytes: (count) => new Uint8Array(count) };
+
+/** The parts of a kernel that stand behind the facade, open on a store. */
+export class TestKernel {
+  readonly store: Store;
+  readonly recovery: Recovery;
+  readonly loop: Loop;
+  readonly residency: Residency;
+  readonly runs: StoredRuns;
+  readonly checkpointer: Checkpointer;
+  readonly startUp: StartUp;
+  readonly ready: Promise<void>;
+  readonly lists: Lists;
+  readonly history: HistoryReader;
+  /** The error that ended it. */
+  failure: Error | undefined;
+
+  constructor(options: TestKernelOptions, recovery: Recovery) {
+    const { store, time } = options;
+    const { clock, timers } = time;
+    const { partition, meta } = recovery;
+    const { storeId, epoch } = meta.identity;
+    this.store = store;
+    this.recovery = recovery;
+    const plans = new PlanCache();
+    this.runs = new StoredRuns({ store, partition, tail: recovery.tail, plans: plans.recorded });
+    this.residency = new Residency(this.runs);
+    const committer = new Committer(store, { epoch }, recovery.head);
+    const { residency, runs } = this;
+    const checkpointer = new Checkpointer({
+      ...{ store, fence: { epoch }, recovery, residency, timers },
+      ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
+    });
+    this.checkpointer = checkpointer;
+    const loop = new Loop(
+      {
+        ...{ timers, random: evenRandom, residency, committer, plans },
+        clock: new KernelClock(clock, recovery.lastRecordedMs),
+        positions: new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch),
+        nextRunNumber: recovery.nextRunNumber,
+        admit: () => undefined,
+        isLagging: () => checkpointer.isLagging(),
+      },
+      {
+        unsaved: (residents, bytes) => {
+          options.observer?.handed(residents);
+          checkpointer.unsaved(residents, bytes);
+        },
+        durable: (turn) => {
+          options.observer?.durable(turn.touched);
+          checkpointer.durable(turn);
+        },
+        failed: (error) => {
+          this.failure = error;
+          checkpointer.failed(error);
+        },
+      },
+    );
+    this.loop = loop;
+    checkpointer.attach(loop, () => committer.pendingHead);
+    this.startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
+    this.ready = this.startUp.begin();
+    this.lists = new Lists({ store, partition, residency, runs, ready: this.ready });
+    const durableSequence = (): number => loop.durableSequence;
+    this.history = new HistoryReader({ store, partition, residency, runs, durableSequence });
+  }
+
+  /** Opens a kernel on a store. */
+  static async open(options: TestKernelOptions): Promise<TestKernel> {
+    return new TestKernel(options, await recover(options.store, testPartition));
+  }
+
+  /** Decides a command; the promise gives its outcome once that is durable. */
+  ask(target: Target, command: Command): Promise<Outcome> {
+    const { promises } = this.loop;
+    return new Promise((resolve, reject) => {
+      const tag = promises.expect((outcome) => outcome, resolve, reject);
+      this.loop.execute(target, command, "", { receiver: promises, tag });
+    });
+  }
+
+  /** A run in memory after it was read if need be. */
+  async load(number: number): Promise<Resident | undefined> {
+    for (;;) {
+      const found = this.residency.find(number);
+      if (!(found instanceof Promise)) {
+        return found;
+      }
+      await found;
+    }
+  }
+
+  /** Stops in order, as the facade does. */
+  async close(): Promise<void> {
+    await this.loop.drained();
+    this.startUp.close();
+    await this.checkpointer.close();
+    await this.loop.drained();
+    this.loop.close();
+    await this.store.close();
+  }
+}
+
+/** A kernel on a memory disk with virtual time, and the means to crash it. */
+export class MemoryKernel {
+  readonly disk: MemoryDisk = new MemoryDisk();
+  readonly time: VirtualTime = new VirtualTime();
+  /** Given to every kernel that is opened. */
+  observer: CommitObserver = { handed: () => undefined, durable: () => undefined };
+  readonly #checkpoint: CheckpointOptions;
+  #kernel: TestKernel | undefined;
+
+  constructor(checkpoint: CheckpointOptions = {}) {
+    this.#checkpoint = checkpoint;
+  }
+
+  /** The kernel that is open. */
+  get kernel(): TestKernel {
+    if (this.#kernel === undefined) {
+      throw new Error("no kernel is open");
+    }
+    return this.#kernel;
+  }
+
+  /** Makes the store and opens a kernel on it. */
+  static async create(checkpoint: CheckpointOptions = {}): Promise<MemoryKernel> {
+    const memory = new MemoryKernel(checkpoint);
+    await createMemoryStore(memory.disk);
+    await memory.open();
+    return memory;
+  }
+
+  /** Opens a kernel on what the disk holds. */
+  async open(options: MemoryStoreOptions = {}): Promise<TestKernel> {
+    const { time } = this;
+    this.#kernel = await TestKernel.open({
+      store: this.disk.open({ epoch: testFence.epoch, ...options }),
+      time: { clock: time, timers: time },
+      checkpoint: this.#checkpoint,
+      observer: this.observer,
+    });
+    return this.#kernel;
+  }
+
+  /** Cuts the power: writes that were not synced are gone, but for the first so many. */
+  powerCut(keptWrites: number = 0): void {
+    this.time.forget();
+    this.disk.powerCut(keptWrites);
+    this.#kernel = undefined;
+  }
+
+  /** Stops in order. */
+  async close(): Promise<void> {
+    const closing = this.kernel.close();
+    let isClosed = false;
+    const done = closing.then(() => {
+      isClosed = true;
+    });
+    while (!isClosed) {
+      await this.time.advance(1000);
+    }
+    await done;
+    this.#kernel = undefined;
+  }
+}
