@@ -1,0 +1,55 @@
+import type { Line } from "./judge.js";
+
+/** Prints lines as they come, and what is left at the end. */
+export interface Printer {
+  readonly line: (line: Line) => void;
+  readonly end: (lines: readonly Line[]) => void;
+}
+
+/** One JSON object a line. */
+export function printJson(): Printer {
+  return {
+    line: ({ problem, ...line }) => {
+      process.stdout.write(`${JSON.stringify(line)}\n`);
+      if (problem !== "") process.stderr.write(`${line.window} ${line.sink}: ${problem}\n`);
+    },
+    end: () => undefined,
+  };
+}
+
+const columns = [
+  ["window", 24],
+  ["sink", 14],
+  ["killed (SIGKILL)", 18],
+  ["calls", 7],
+  ["effects", 9],
+  ["outcome", 14],
+  ["", 5],
+] as const;
+
+/** A table for people. */
+export function printTable(rowCount: number): Printer {
+  const write = (cells: readonly string[]): void => {
+    const padded = columns.map(([, width], index) => (cells[index] ?? "").padEnd(width));
+    process.stdout.write(`${padded.join("").trimEnd()}\n`);
+  };
+  process.stdout.write(
+    `${rowCount} lines: a process is killed for real at each window, for each kind of sink, and the calls and effects are\n` +
+      "counted in the sink's own books. This takes about a minute.\n\n",
+  );
+  write(columns.map(([heading]) => heading));
+  return {
+    line: ({ window, sink, killed, sinkCalls, sinkEffects, outcome, ok, problem }) => {
+      write([window, sink, killed, `${sinkCalls}`, `${sinkEffects}`, outcome, ok ? "ok" : "WRONG"]);
+      if (problem !== "") process.stdout.write(`  ${problem}\n`);
+    },
+    end: (lines) => {
+      const wrong = lines.filter(({ ok }) => !ok).length;
+      process.stdout.write(
+        wrong === 0
+          ? `\nAll ${lines.length} lines are right. docs/concepts/failure-windows.md explains them.\n`
+          : `\n${wrong} of ${lines.length} lines are wrong.\n`,
+      );
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, connect, type Run } from "@pawl/sdk";
+import { type Child, startChild } from "../processes/child.js";
+import { demoAgent, demoWorker, pawlCommand, ticketService } from "../processes/paths.js";
+import {
+  type HoldPoint,
+  type SinkMode,
+  type TicketClient,
+  ticketClient,
+} from "../ticket-service/client.js";
+import { demoPlan } from "./plan.js";
+import type { Window } from "./windows.js";
+
+/** One line of the demo: a window, tried at one kind of sink. */
+export interface Row {
+  readonly window: Window;
+  readonly sink: SinkMode;
+}
+
+/** A line was not tried as it should be: something never came. */
+export class SceneError extends Error {
+  override readonly name = "SceneError";
+  readonly code = "PAWL_DEMO_SCENE";
+}
+
+const url = (port: unknown): string => `http://127.0.0.1:${port}`;
+
+/** The stage of one line: a folder, real processes, and the sink with books of its own. */
+export class Scene {
+  readonly row: Row;
+  readonly runId: string;
+  readonly title: string;
+  readonly tickets: TicketClient;
+  readonly #folder: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #children = new Set<Child>();
+  readonly #killed: string[] = [];
+  #port = 0;
+  #client: Client | undefined;
+
+  private constructor(row: Row, folder: string, parts: { service: Child; port: number }) {
+    const livesOn = row.window.startsWith("kernel-");
+    this.row = row;
+    this.runId = `${row.window}-${row.sink}`;
+    this.title = `Demo ${this.runId}`;
+    this.tickets = ticketClient(url(parts.port));
+    this.#folder = folder;
+    this.#children.add(parts.service);
+    this.#env = {
+      TICKETS_URL: url(parts.port),
+      DEMO_SINK: row.sink,
+      // In the kernel's windows the worker lives: neither its lease nor its call may end on a busy machine.
+      ...(livesOn ? { DEMO_LEASE: "long", DEMO_CALL: "long" } : {}),
+    };
+  }
+
+  /** Makes the folder and starts the sink. */
+  static async open(row: Row): Promise<Scene> {
+    const folder = await mkdtemp(join(tmpdir(), "pawl-demo-"));
+    const flags = ["--dir", join(folder, "tickets"), "--port", "0", "--exit-with-parent"];
+    const service = startChild({ command: [ticketService, ...flags] });
+    const { listening } = await mustSay(service, "listening");
+    return new Scene(row, folder, { service, port: Number(listening) });
+  }
+
+  /** Who was killed so far, in order. */
+  get killed(): readonly string[] {
+    return this.#killed;
+  }
+
+  /** The address of the kernel; the same after each start. */
+  get url(): string {
+    return url(this.#port);
+  }
+
+  /** The file whose presence arms the crash point. */
+  get armFile(): string {
+    return join(this.#folder, "armed");
+  }
+
+  /** Starts the kernel on the folder. With a crash point it may end before it is ready. */
+  startKernel(env: Readonly<Record<string, string>> = {}): Child {
+    const flags = ["--dir", join(this.#folder, "kernel"), "--port", `${this.#port}`];
+    const command = [pawlCommand, "serve", ...flags, "--json", "--exit-with-parent"] as const;
+    return this.#add(startChild({ command, env }));
+  }
+
+  /** Starts the kernel, and waits until it is ready. */
+  async startReadyKernel(env: Readonly<Record<string, string>> = {}): Promise<Child> {
+    const kernel = this.startKernel(env);
+    const { listening } = await mustSay(kernel, "listening");
+    if (typeof listening === "object" && listening !== null && "port" in listening) {
+      this.#port = Number(listening.port);
+    }
+    return kernel;
+  }
+
+  /** Starts a worker; one that does not serve all leaves the run open behind the effect. */
+  async startWorker(serves: "all" | "effect"): Promise<Child> {
+    const env = { ...this.#env, PAWL_URL: this.url, DEMO_SERVES: serves };
+    const worker = this.#add(startChild({ command: [demoWorker], env }));
+    await mustSay(worker, "serving");
+    return worker;
+  }
+
+  /** Starts the single agent, which starts the run itself. */
+  startAgent(serves: "all" | "effect"): Child {
+    const env = {
+      ...this.#env,
+      PAWL_DIR: join(this.#folder, "kernel"),
+      DEMO_SERVES: serves,
+      DEMO_RUN: this.runId,
+      DEMO_TITLE: this.title,
+    };
+    return this.#add(startChild({ command: [demoAgent], env }));
+  }
+
+  /** Starts the run at the kernel, or finds it. */
+  startRun(): Promise<Run> {
+    this.#client ??= connect({ url: this.url });
+    return this.#client.start(demoPlan, { title: this.title }, { runId: this.runId });
+  }
+
+  /** Stops the next call at the sink. */
+  hold(point: HoldPoint): Promise<string> {
+    return this.tickets.hold({ point, mode: this.row.sink });
+  }
+
+  /** Waits until the call stands there. */
+  async untilHeld(holdId: string): Promise<void> {
+    const held = await this.tickets.held(30_000, { holdId });
+    if (held.length !== 1)
+      throw new SceneError("expected a call at the sink, but none came in 30 s");
+  }
+
+  /** Kills a child for real, and notes it. */
+  async kill(name: string, child: Child): Promise<void> {
+    child.kill("SIGKILL");
+    await this.diesByItself(name, child);
+  }
+
+  /** Waits until a child has killed itself at its crash point, and notes it. */
+  async diesByItself(name: string, child: Child): Promise<void> {
+    const { code, signal, lastErrors } = await child.ended;
+    this.#children.delete(child);
+    if (signal !== "SIGKILL") {
+      const errors = lastErrors.join("\n");
+      throw new SceneError(
+        `expected the ${name} to be killed, but it ended with ${code}: ${errors}`,
+      );
+    }
+    this.#killed.push(name);
+  }
+
+  /** Makes the crash point count from now on. */
+  arm(): Promise<void> {
+    return writeFile(this.armFile, "");
+  }
+
+  /** Ends what still runs, and removes the folder. */
+  async close(): Promise<void> {
+    await this.#client?.close();
+    for (const child of this.#children) child.kill("SIGKILL");
+    await Promise.all([...this.#children].map((child) => child.ended));
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #add(child: Child): Child {
+    this.#children.add(child);
+    return child;
+  }
+}
+
+async function mustSay(child: Child, field: string): Promise<Readonly<Record<string, unknown>>> {
+  const said = await child.says(field);
+  if (said !== undefined) return said;
+  const { lastErrors } = await child.ended;
+  throw new SceneError(`a process of the demo ended before it was ready: ${lastErrors.join("\n")}`);
+}

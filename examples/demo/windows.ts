@@ -1,0 +1,84 @@
+import type { SinkMode } from "../ticket-service/client.js";
+
+/** Where somebody is killed. The list is fixed: a window that was not tried is a failure. */
+export const windows = [
+  "before-sink",
+  "after-sink",
+  "after-completion",
+  "kernel-before-segment",
+  "kernel-after-segment",
+  "kernel-checkpoint",
+  "kernel-start",
+  "both",
+  "single-before-sink",
+  "single-after-sink",
+  "single-after-completion",
+] as const;
+
+/** One of the windows. */
+export type Window = (typeof windows)[number];
+
+/**
+ * How it ended, by the kernel's own recovery report:
+ * `performed`: called once, nothing had to be repeated; `retried`: called again under the same key; `reconciled`: its outcome
+ * was looked up; `skipped`: it was complete before the kill, and nothing ran again; `needs-review`: a person must say.
+ */
+export type Outcome = "performed" | "retried" | "reconciled" | "skipped" | "needs-review";
+
+/** What must come out, and what the sink's own books must show. */
+export interface Expected {
+  readonly outcome: Outcome;
+  /** Calls that arrived at the sink, also those cut before their effect. */
+  readonly sinkCalls: number;
+  /** Tickets made. */
+  readonly sinkEffects: number;
+}
+
+const expect = (outcome: Outcome, sinkCalls: number, sinkEffects: number): Expected => ({
+  outcome,
+  sinkCalls,
+  sinkEffects,
+});
+
+type BySink = Readonly<Record<SinkMode, Expected>>;
+
+/** The caller died, and its request was lost on the way. */
+const lostBefore: BySink = {
+  idempotent: expect("retried", 2, 1),
+  reconcilable: expect("retried", 2, 1),
+  opaque: expect("needs-review", 1, 0),
+};
+
+/** The caller died after the effect, before it was told. */
+const lostAfter: BySink = {
+  idempotent: expect("retried", 2, 1),
+  reconcilable: expect("reconciled", 1, 1),
+  opaque: expect("needs-review", 1, 1),
+};
+
+const everywhere = (expected: Expected): BySink => ({
+  idempotent: expected,
+  reconcilable: expected,
+  opaque: expected,
+});
+
+/** It was recorded as complete before the kill. */
+const skipped = everywhere(expect("skipped", 1, 1));
+
+/** Only the kernel died: the worker knows how the call ended, and tells the next kernel. */
+const performed = everywhere(expect("performed", 1, 1));
+
+/** What must come out of each window, for each kind of sink. Written by hand. */
+export const expectations: Readonly<Record<Window, BySink>> = {
+  "before-sink": lostBefore,
+  "after-sink": lostAfter,
+  "after-completion": skipped,
+  "kernel-before-segment": performed,
+  "kernel-after-segment": performed,
+  "kernel-checkpoint": performed,
+  "kernel-start": performed,
+  both: lostAfter,
+  "single-before-sink": lostBefore,
+  "single-after-sink": lostAfter,
+  "single-after-completion": skipped,
+};

@@ -1,0 +1,61 @@
+import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import type { Client } from "@pawl/sdk";
+import { ticketClient } from "../ticket-service/client.js";
+import type { EndedRun } from "./driver.js";
+import { say } from "./printer.js";
+
+/** Tells how a run ended: its ids, the ticket, what the sink's own books say, and what recovery did. */
+export async function tellSummary(
+  client: Client,
+  ended: EndedRun,
+  ticketsUrl: string | undefined,
+): Promise<void> {
+  const { runId, ticket, wasOver } = ended;
+  say("", "");
+  say("", wasOver ? `Run ${runId} was finished already.` : `Run ${runId} is finished.`);
+  if (ticket !== undefined) {
+    say("", `  ticket     ${ticket.id} "${ticket.title}"`);
+    say("", `  operation  ${ticket.key}`);
+    if (ticketsUrl !== undefined)
+      say("", `  the books  ${await countAtSink(ticketsUrl, ticket.key)}`);
+  }
+  say("", `  recovery   ${await describeRecovery(client, runId)}`);
+  say("", "");
+  say("", "Look further, in another terminal in this folder:");
+  for (const command of commandsFor(ended)) say("", `  ${command}`);
+  say("", "");
+}
+
+/** The commands that are printed. They run exactly as they stand; ids and keys of this example need no quotes. */
+function commandsFor({ runId, ticket }: EndedRun): string[] {
+  return [
+    `npx --no pawl run show ${runId}`,
+    `npx --no pawl why ${runId}`,
+    ...(ticket === undefined ? [] : [`npx --no pawl op show ${ticket.key}`]),
+    `npx --no pawl report ${runId}`,
+  ];
+}
+
+/** How often the ticket was made, as the ticket service itself has written down. */
+async function countAtSink(url: string, key: string): Promise<string> {
+  const { byKey } = await ticketClient(url).books("idempotent");
+  const { calls = 0, effects = 0 } = byKey[key] ?? {};
+  const count = (number: number, noun: string): string =>
+    `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return `the ticket service counts ${count(calls, "call")} and ${count(effects, "ticket")} under this key`;
+}
+
+async function describeRecovery(client: Client, runId: string): Promise<string> {
+  const report = await client.api.runs.getRecoveryReport({ runId });
+  const disturbed = report.lines.filter(({ class: kind }) => kind !== RecoveryClass.UNDISTURBED);
+  const lines = disturbed.map(
+    ({ task, operationKey, sentence }) =>
+      `${operationKey === "" ? `task ${task}` : "tickets.create"}: ${sentence}`,
+  );
+  return [
+    report.why,
+    ...(lines.length > 0
+      ? lines
+      : ["Nothing had to be recovered: each task and the call ran once."]),
+  ].join("\n             ");
+}
