@@ -184,5 +184,6 @@ describe("a wrong command line", () => {
     expect(end.out).toContain("--plan <file>");
     expect((await runCli(["--help"])).out).toContain("69 no kernel answered");
     expect((await runCli(["help", "why"])).code).toBe(0);
+    expect(await runCli(["--version"])).toEqual({ code: 0, out: "0.1.0\n", errors: "" });
   });
 });

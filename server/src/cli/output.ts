@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { CliContext } from "./context.js";
 import { createStyle, type Style } from "./format/style.js";
 import { type Cell, renderTable } from "./format/table.js";
-import { clean } from "./format/text.js";
+import { clean, cleanLines } from "./format/text.js";
 import type { Clock } from "./format/time.js";
 import { type Json, messageJson } from "./json.js";
 
@@ -60,7 +60,7 @@ export class Output {
   /** A notice beside the results. */
   notice(text: string): void {
     this.#context.writeError(
-      this.isJson ? `${JSON.stringify({ notice: text })}\n` : `${clean(text)}\n`,
+      this.isJson ? `${JSON.stringify({ notice: text })}\n` : `${cleanLines(text)}\n`,
     );
   }
 }

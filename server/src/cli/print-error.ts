@@ -1,7 +1,7 @@
 import { RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import type { CliError } from "./cli-error.js";
 import type { CliContext } from "./context.js";
-import { clean } from "./format/text.js";
+import { cleanLines } from "./format/text.js";
 import { messageJson } from "./json.js";
 
 /** Prints an error to stderr: a sentence, the reason, what to do next; or with `--json` one object in one line. */
@@ -10,8 +10,7 @@ export function printError(context: CliContext, error: CliError, isJson: boolean
     context.writeError(`${JSON.stringify({ error: errorFields(error) })}\n`);
     return;
   }
-  const lines = error.message.split("\n").map(clean);
-  context.writeError(`pawl: ${lines.join("\n")}\n`);
+  context.writeError(`pawl: ${cleanLines(error.message)}\n`);
   context.writeError(`Reason: ${error.reason} (exit code ${error.exitCode})\n`);
   if (error.next.length === 0) return;
   context.writeError(`Next:\n${error.next.map((line) => `  ${line}\n`).join("")}`);

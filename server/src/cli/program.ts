@@ -8,6 +8,7 @@ import { addServe, type Serve } from "./commands/serve.js";
 import { addVerify, type Verify } from "./commands/verify.js";
 import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
+import { readVersion } from "./version.js";
 
 /** The two commands that run a kernel's own parts in this process; who puts the program together gives them. */
 export interface HostCommands {
@@ -24,6 +25,7 @@ export function buildProgram(
   const program = new Command("pawl")
     .description("Pawl: durable workflows whose acknowledged work never slips back.")
     .helpCommand("help [command]", "show the help of a command")
+    .version(readVersion(), "--version", "print the version")
     .showSuggestionAfterError(true)
     .exitOverride()
     .configureOutput({

@@ -21,6 +21,11 @@ export function clean(text: string): string {
   );
 }
 
+/** The same for text of several lines, which stay lines. */
+export function cleanLines(text: string): string {
+  return text.split("\n").map(clean).join("\n");
+}
+
 /** Columns that text takes on a terminal. */
 export function displayWidth(text: string): number {
   let width = 0;
