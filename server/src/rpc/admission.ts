@@ -1,0 +1,28 @@
+import { limits } from "../core/limits.js";
+import type { Target } from "../kernel/outcome.js";
+import type { Edge } from "./edge.js";
+import { scanPayload } from "./payload-scan.js";
+
+/** True when a payload is kept beside its run and not inside its events. */
+export function isLarge(payload: Uint8Array | undefined): payload is Uint8Array {
+  return payload !== undefined && payload.length > limits.inlineBytesMax;
+}
+
+/**
+ * The payload as it is to be recorded: a reference when it is large (its content is then durable already), else undefined, which
+ * means as it is.
+ *
+ * @throws RejectionError (as a rejection) when it is ill-formed or cannot be stored.
+ */
+export async function admit(
+  edge: Edge,
+  target: Target,
+  payload: Uint8Array | undefined,
+  field: string,
+): Promise<Uint8Array | undefined> {
+  if (!isLarge(payload)) {
+    return undefined;
+  }
+  scanPayload(payload, field);
+  return await edge.kernel.admitPayload(target, payload);
+}

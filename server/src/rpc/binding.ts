@@ -1,0 +1,104 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
+import type { Rejection } from "../core/rejection.js";
+import type { CallContext } from "./call-scope.js";
+import type { Edge } from "./edge.js";
+import type { ServiceHandlers } from "./handlers/handler.js";
+
+/** A method with its handler, as the adapters take it: whole messages in and out. */
+export type Binding =
+  | {
+      readonly kind: "unary";
+      readonly method: DescMethod;
+      readonly handle: (request: Message, call: CallContext) => Promise<Message>;
+    }
+  | {
+      readonly kind: "server_streaming";
+      readonly method: DescMethod;
+      readonly handle: (request: Message, call: CallContext) => AsyncIterable<Message>;
+    }
+  | {
+      readonly kind: "bidi_streaming";
+      readonly method: DescMethod;
+      readonly handle: (
+        requests: AsyncIterable<Message>,
+        call: CallContext,
+      ) => AsyncIterable<Message>;
+    };
+
+/** A service with what is bound of it. */
+export interface BoundService {
+  readonly service: DescService;
+  readonly bindings: readonly Binding[];
+}
+
+type Init = MessageInitShape<DescMessage>;
+type Unary = (request: Message, call: CallContext) => Promise<Init>;
+type Streaming = (request: Message, call: CallContext) => AsyncIterable<Init>;
+type Duplex = (requests: AsyncIterable<Message>, call: CallContext) => AsyncIterable<Init>;
+
+/**
+ * Binds the handlers of a service to its methods, for the adapters. Methods without a handler are those that are served on bytes.
+ * The types were checked where the handlers were written; here they are looked up by name, which no type can follow.
+ */
+export function bindService<S extends DescService, Raw extends string = never>(
+  service: S,
+  handlers: ServiceHandlers<S, Raw>,
+): BoundService {
+  const byName: Readonly<Record<string, unknown>> = handlers;
+  const bindings = service.methods.flatMap((method) => {
+    const handler = byName[method.localName];
+    return handler === undefined ? [] : [bindMethod(method, handler)];
+  });
+  return { service, bindings };
+}
+
+function bindMethod(method: DescMethod, handler: unknown): Binding {
+  switch (method.methodKind) {
+    case "unary": {
+      const unary = handler as Unary;
+      const handle = async (request: Message, call: CallContext): Promise<Message> =>
+        create(method.output, await unary(request, call));
+      return { kind: "unary", method, handle };
+    }
+    case "server_streaming": {
+      const streaming = handler as Streaming;
+      return {
+        kind: "server_streaming",
+        method,
+        handle: (request, call) => messagesOf(method, streaming(request, call)),
+      };
+    }
+    case "bidi_streaming": {
+      const duplex = handler as Duplex;
+      return {
+        kind: "bidi_streaming",
+        method,
+        handle: (requests, call) => messagesOf(method, duplex(requests, call)),
+      };
+    }
+    case "client_streaming":
+      throw new TypeError(`Expected no client-streaming method, but ${method.name} is one.`);
+  }
+}
+
+async function* messagesOf(method: DescMethod, parts: AsyncIterable<Init>): AsyncIterable<Message> {
+  for await (const part of parts) {
+    yield create(method.output, part);
+  }
+}
+
+/**
+ * Why a call is refused before its handler sees it: whatever begins while the store has failed, and every stream that begins while
+ * the kernel goes away. Single requests are still answered then: reports of running work are worth more than a quick end.
+ */
+export function refusalOf(edge: Edge, { kind }: Binding): Rejection | undefined {
+  const { state, refusal } = edge.lifecycle;
+  return kind === "unary" && state === "draining" ? undefined : refusal;
+}

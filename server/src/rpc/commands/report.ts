@@ -1,0 +1,78 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { ReportItemShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type {
+  CompleteTask,
+  ConfirmCancel,
+  EndLease,
+  FailTask,
+  TaskRef,
+} from "../../core/command.js";
+import { limits } from "../../core/limits.js";
+import { scanPayload } from "../payload-scan.js";
+import { badField } from "../refusals.js";
+import { requireFailure } from "../validate/failure.js";
+import { requireNumber, requireReason } from "../validate/fields.js";
+
+/**
+ * The command of one report, checked. Paths of fields are relative to the item.
+ *
+ * @param output The output as it is to be recorded: that of the item, or a reference to it when it is above the inline bound.
+ * @throws RejectionError PAWL_INVALID_FIELD.
+ */
+export function reportCommand(
+  item: ReportItemShape,
+  task: TaskRef,
+  output: Uint8Array | undefined = undefined,
+): CompleteTask | FailTask | ConfirmCancel {
+  const { leaseVersion, outcome, retryAfterMs } = item;
+  if (retryAfterMs !== undefined) {
+    requireNumber(retryAfterMs, "retry_after_ms", { min: 0, max: limits.backoffMsMax });
+  }
+  switch (outcome.case) {
+    case "output":
+      if (output === undefined) {
+        scanPayload(outcome.value, "output");
+      }
+      return { kind: "CompleteTask", task, leaseVersion, output: output ?? outcome.value };
+    case "noOutput":
+      return { kind: "CompleteTask", task, leaseVersion, output: undefined };
+    case "failure":
+      requireFailure(outcome.value, "failure");
+      return {
+        kind: "FailTask",
+        task,
+        leaseVersion,
+        failure: outcome.value,
+        retryAfterMs,
+        progress: undefined,
+      };
+    case "cancelled":
+      requireFailure(outcome.value, "cancelled");
+      return { kind: "ConfirmCancel", task, leaseVersion, failure: outcome.value };
+    default:
+      throw badField("outcome", "one of output, failure, no_output, cancelled", "absent");
+  }
+}
+
+/** What a task is given back with. */
+export interface ReleaseParts {
+  readonly leaseVersion: number;
+  /** Not to be offered before, in ms from now. */
+  readonly delayMs: number;
+  readonly reason: string;
+}
+
+/** The command that gives a task back, checked. */
+export function releaseCommand(parts: ReleaseParts, task: TaskRef): EndLease {
+  const { leaseVersion, delayMs, reason } = parts;
+  requireNumber(delayMs, "delay_ms", { min: 0, max: limits.backoffMsMax });
+  requireReason(reason, "reason");
+  return {
+    kind: "EndLease",
+    task,
+    leaseVersion,
+    reason: LeaseEndReason.RETURNED,
+    delayMs,
+    progress: undefined,
+  };
+}

@@ -1,0 +1,57 @@
+import type { StartRunShape } from "@pawl/proto/v1/run_service_wire.js";
+import type { StartRun } from "../../core/command.js";
+import { computeFingerprint, describeStart } from "../../core/identity/fingerprint.js";
+import { limits } from "../../core/limits.js";
+import { sha256 } from "../../log/sha256.js";
+import { contentOfStart } from "../content.js";
+import type { PlanSource } from "../plan-source.js";
+import { badField } from "../refusals.js";
+import { requireId, requireText } from "../validate/fields.js";
+
+/** Longest W3C traceparent, in bytes. */
+const traceparentBytesMax = 55;
+
+/**
+ * The command of one start, checked; at most two hashes. Paths of fields are relative to the item.
+ *
+ * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent.
+ */
+export function startCommand(item: StartRunShape, namespace: string, plans: PlanSource): StartRun {
+  const { runId, workflow, input, labels, traceparent } = item;
+  requireId("run_id", runId, "run_id");
+  requireId("workflow", workflow, "workflow");
+  const plan = plans.compile(item.plan, "plan");
+  const content = input === undefined ? undefined : contentOfStart(input, "input");
+  if (labels.length > 0) {
+    requireLabels(labels);
+  }
+  if (traceparent !== "") {
+    requireText(traceparent, "traceparent", { min: 0, max: traceparentBytesMax });
+  }
+  return {
+    kind: "StartRun",
+    namespace,
+    runId,
+    workflow,
+    plan,
+    input,
+    fingerprint: computeFingerprint(describeStart(namespace, workflow, content), sha256),
+    labels,
+    traceparent,
+  };
+}
+
+function requireLabels(labels: StartRunShape["labels"]): void {
+  if (labels.length > limits.labelsMax) {
+    throw badField("labels", `at most ${limits.labelsMax} labels`, `${labels.length}`);
+  }
+  const keys = new Set<string>();
+  for (const [index, label] of labels.entries()) {
+    requireText(label.key, `labels[${index}].key`, { min: 1, max: limits.idBytesMax });
+    requireText(label.value, `labels[${index}].value`, { min: 0, max: limits.idBytesMax });
+    if (keys.has(label.key)) {
+      throw badField(`labels[${index}].key`, "unique", `"${label.key}" a second time`);
+    }
+    keys.add(label.key);
+  }
+}

@@ -1,0 +1,37 @@
+import type { StepItemShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { RecordStep, TaskRef } from "../../core/command.js";
+import { scanPayload } from "../payload-scan.js";
+import { badField } from "../refusals.js";
+import { requireFailure } from "../validate/failure.js";
+import { requireId } from "../validate/fields.js";
+
+/**
+ * The command of one step, checked. Paths of fields are relative to the item.
+ *
+ * @param value The value as it is to be recorded: that of the item, or a reference to it when it is above the inline bound.
+ * @throws RejectionError PAWL_INVALID_FIELD.
+ */
+export function stepCommand(
+  item: StepItemShape,
+  task: TaskRef,
+  value: Uint8Array | undefined = undefined,
+): RecordStep {
+  const { leaseVersion, name, key, outcome, seenThrough, read } = item;
+  requireId("step", name, "name");
+  if (key !== undefined) {
+    requireId("discriminator", key, "key");
+  }
+  const common = { kind: "RecordStep", task, leaseVersion, name, key, seenThrough, read } as const;
+  switch (outcome.case) {
+    case "value":
+      if (value === undefined) {
+        scanPayload(outcome.value, "value");
+      }
+      return { ...common, value: value ?? outcome.value, failure: undefined };
+    case "failure":
+      requireFailure(outcome.value, "failure");
+      return { ...common, value: undefined, failure: outcome.value };
+    default:
+      throw badField("outcome", "one of value, failure", "absent");
+  }
+}

@@ -1,0 +1,103 @@
+import type { Message } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type HandlerContext,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import { type Binding, type BoundService, refusalOf } from "../binding.js";
+import { CallScope } from "../call-scope.js";
+import type { Edge } from "../edge.js";
+import { endOf } from "../fault.js";
+import { connectError } from "./connect-error.js";
+
+/** Connections of plaintext HTTP prove nothing yet: everyone is the local principal. */
+const localPrincipal = "";
+
+type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
+type StreamImplementation = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
+
+/** Registers what can be served over HTTP/1.1: all but the methods that stream both ways. */
+export function registerRoutes(
+  router: ConnectRouter,
+  edge: Edge,
+  services: readonly BoundService[],
+): void {
+  for (const { service, bindings } of services) {
+    const implementation: Record<string, UnaryImplementation | StreamImplementation> = {};
+    for (const binding of bindings) {
+      if (binding.kind === "unary") {
+        implementation[binding.method.localName] = unary(edge, binding);
+      } else if (binding.kind === "server_streaming") {
+        implementation[binding.method.localName] = streaming(edge, binding);
+      }
+    }
+    // Built by name, as in `bindService`: the types were checked where the handlers were written, and none can follow to here.
+    router.service(service, implementation as unknown as Partial<ServiceImpl<typeof service>>);
+  }
+}
+
+function unary(edge: Edge, binding: Extract<Binding, { kind: "unary" }>): UnaryImplementation {
+  return (request, context) =>
+    new Promise((resolve, reject) => {
+      const refusal = refusalOf(edge, binding);
+      if (refusal !== undefined) {
+        reject(connectError(refusal));
+        return;
+      }
+      const scope = openScope(edge, context, reject);
+      binding.handle(request, scope).then(
+        (answer) => {
+          scope.end();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          scope.end();
+          reject(toConnectError(edge, error, binding.method.name));
+        },
+      );
+    });
+}
+
+function streaming(
+  edge: Edge,
+  binding: Extract<Binding, { kind: "server_streaming" }>,
+): StreamImplementation {
+  return async function* stream(request, context) {
+    const refusal = refusalOf(edge, binding);
+    if (refusal !== undefined) {
+      throw connectError(refusal);
+    }
+    const scope = openScope(edge, context, () => {});
+    try {
+      yield* binding.handle(request, scope);
+    } catch (error) {
+      throw toConnectError(edge, error, binding.method.name);
+    } finally {
+      scope.end();
+    }
+  };
+}
+
+function openScope(
+  edge: Edge,
+  context: HandlerContext,
+  fail: (error: ConnectError) => void,
+): CallScope {
+  const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) =>
+    fail(connectError(rejection)),
+  );
+  context.signal.addEventListener("abort", () => scope.cancel(), { once: true });
+  return scope;
+}
+
+function toConnectError(edge: Edge, error: unknown, where: string): ConnectError {
+  const rejection = endOf(edge, error, where);
+  return rejection === undefined
+    ? new ConnectError(
+        "Expected the caller to wait for the answer, but it has gone.",
+        Code.Canceled,
+      )
+    : connectError(rejection);
+}

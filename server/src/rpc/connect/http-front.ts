@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { limits } from "../../core/limits.js";
+import type { BoundService } from "../binding.js";
+import type { Edge } from "../edge.js";
+import { tooLarge } from "../refusals.js";
+import { answerError, answerText } from "./answer-json.js";
+import { connectError } from "./connect-error.js";
+import { registerRoutes } from "./connect-routes.js";
+import { nameErrors } from "./name-errors.js";
+
+/** Answers what is no call, for example the pages of the dashboard. True when it has taken the request. */
+export type PageServer = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** What the HTTP/1.1 half is made of. */
+export interface HttpFrontParts {
+  readonly edge: Edge;
+  readonly services: readonly BoundService[];
+  readonly pages: PageServer | undefined;
+}
+
+/** Header bytes of one request. */
+const headerBytesMax = 16 * 1024;
+
+/** Names under which a loopback address may be asked for: any other is a web page that rebound its own name to it. */
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+/** The HTTP/1.1 half of the port: Connect JSON, gRPC-web, pages. */
+export function createHttpFront({ edge, services, pages }: HttpFrontParts): Server {
+  const router = createConnectRouter({
+    readMaxBytes: limits.messageBytesMax,
+    writeMaxBytes: limits.messageBytesMax,
+    acceptCompression: [compressionGzip],
+    jsonOptions: { ignoreUnknownFields: true },
+  });
+  registerRoutes(router, edge, services);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const server = createServer(
+    { maxHeaderSize: headerBytesMax, headersTimeout: 10_000, requestTimeout: 60_000 },
+    (request, response) => {
+      const path = (request.url ?? "").split("?", 1)[0] ?? "";
+      const handler = handlers.get(path);
+      if (!loopbackHost.test(request.headers.host ?? "")) {
+        answerText(response, 421, foreignHost);
+      } else if (handler === undefined) {
+        answerOther(request, response, { path, pages });
+      } else {
+        answerCall(edge, handler, request, response);
+      }
+    },
+  );
+  server.on("clientError", (error, socket) => refuseBytes(error, socket as Socket));
+  return server;
+}
+
+const foreignHost =
+  "Expected to be asked as localhost or a loopback address, but the Host header names another host. Use http://127.0.0.1.";
+
+function answerCall(
+  edge: Edge,
+  handler: UniversalHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const contentType = request.headers["content-type"] ?? "";
+  if (handler.method.methodKind === "bidi_streaming") {
+    const message =
+      `Expected HTTP/2 for ${handler.method.name}, which streams both ways, but this is HTTP/1.1. ` +
+      "Use a gRPC client, or the unary methods of the same service.";
+    answerError(response, new ConnectError(message, Code.Unimplemented), contentType);
+    return;
+  }
+  const bytes = Number(request.headers["content-length"] ?? 0);
+  if (bytes > limits.messageBytesMax) {
+    answerError(response, connectError(tooLarge(bytes)), contentType);
+    return;
+  }
+  const call = async (): Promise<void> => {
+    const universal = universalRequestFromNodeRequest(request, response, undefined, undefined);
+    await universalResponseToNodeResponse(await nameErrors(await handler(universal)), response);
+  };
+  call().catch((error: unknown) => {
+    // A caller that went away ends its own call; it is told nothing and nothing is wrong.
+    if (![Code.Aborted, Code.Canceled].includes(ConnectError.from(error).code)) {
+      edge.onFault(error, handler.method.name);
+    }
+    response.destroy();
+  });
+}
+
+function answerOther(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { path, pages }: { readonly path: string; readonly pages: PageServer | undefined },
+): void {
+  if (pages?.(request, response) === true) {
+    return;
+  }
+  const contentType = request.headers["content-type"] ?? "";
+  if (
+    request.method === "POST" &&
+    /^application\/(?:connect\+|grpc|json|proto)/.test(contentType)
+  ) {
+    const message = `Expected a method of this kernel, but it has none at ${path.slice(0, 200)}. Is the client newer than the kernel?`;
+    answerError(response, new ConnectError(message, Code.Unimplemented), contentType);
+    return;
+  }
+  const text =
+    path === "/"
+      ? "This is a Pawl kernel. It speaks gRPC over HTTP/2, and Connect JSON and gRPC-web over HTTP/1.1: POST /pawl.v1.AdminService/GetServerInfo with the JSON body {}."
+      : "There is no page here. This is a Pawl kernel, which speaks gRPC and Connect.";
+  answerText(response, path === "/" ? 200 : 404, text);
+}
+
+/** Bytes that are neither HTTP/2 nor HTTP/1.1. */
+function refuseBytes(error: Error, socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const isHeader = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
+  const text = isHeader
+    ? `Expected at most ${headerBytesMax} bytes of headers, but there are more.\n`
+    : "Expected HTTP/1.1 or gRPC over HTTP/2, but these bytes are neither. This is a Pawl kernel.\n";
+  const status = isHeader ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+  );
+}

@@ -1,0 +1,19 @@
+import type { KernelApi } from "../kernel/kernel-api.js";
+import type { Random, Timers } from "../kernel/ports.js";
+import type { JsonDigester } from "./digest/json-digester.js";
+import type { Lifecycle } from "./lifecycle.js";
+import type { PlanSource } from "./plan-source.js";
+
+/** What every handler and stream of the edge works with. */
+export interface Edge {
+  readonly kernel: KernelApi;
+  readonly digester: JsonDigester;
+  readonly plans: PlanSource;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly lifecycle: Lifecycle;
+  /** Version of the kernel, for GetServerInfo. */
+  readonly version: string;
+  /** Told of every error that no caller caused; what it is told is not in any answer. */
+  readonly onFault: (error: unknown, where: string) => void;
+}

@@ -1,0 +1,207 @@
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import type {
+  handleBidiStreamingCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+  MethodDefinition,
+  ServerDuplexStream,
+  ServerWritableStream,
+  UntypedHandleCall,
+} from "@grpc/grpc-js";
+import { limits } from "../../core/limits.js";
+import { RejectionError } from "../../kernel/outcome.js";
+import { type Binding, refusalOf } from "../binding.js";
+import { CallScope } from "../call-scope.js";
+import type { Edge } from "../edge.js";
+import { endOf } from "../fault.js";
+import { tooLarge, unreadableMessage } from "../refusals.js";
+import { grpcStatus } from "./grpc-status.js";
+
+/** Connections of plaintext gRPC prove nothing yet: everyone is the local principal. */
+export const localPrincipal = "";
+
+/** Bytes stay bytes: what they mean is decided where a refusal can say so. */
+function identity(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+/** Definition of a method that takes and gives bytes. */
+export function bytesMethod(method: Binding["method"]): MethodDefinition<Buffer, Buffer> {
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: method.methodKind === "bidi_streaming",
+    responseStream: method.methodKind !== "unary",
+    requestSerialize: identity,
+    requestDeserialize: identity,
+    responseSerialize: identity,
+    responseDeserialize: identity,
+  };
+}
+
+/** The grpc-js handler of a bound method. */
+export function grpcHandler(edge: Edge, binding: Binding): UntypedHandleCall {
+  switch (binding.kind) {
+    case "unary":
+      return unaryHandler(edge, binding);
+    case "server_streaming":
+      return streamHandler(edge, binding);
+    case "bidi_streaming":
+      return duplexHandler(edge, binding);
+  }
+}
+
+function requireServing(edge: Edge, binding: Binding): void {
+  const refusal = refusalOf(edge, binding);
+  if (refusal !== undefined) {
+    throw new RejectionError(refusal);
+  }
+}
+
+function decode(method: Binding["method"], bytes: Buffer): Message {
+  try {
+    return fromBinary(method.input, bytes);
+  } catch (error) {
+    throw unreadableMessage(method.input.typeName, error);
+  }
+}
+
+function encode(method: Binding["method"], message: Message): Buffer {
+  const bytes = toBinary(method.output, message);
+  if (bytes.length > limits.messageBytesMax) {
+    throw new RejectionError(tooLarge(bytes.length));
+  }
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function unaryHandler(
+  edge: Edge,
+  binding: Extract<Binding, { kind: "unary" }>,
+): handleUnaryCall<Buffer, Buffer> {
+  const { method, handle } = binding;
+  return (call, callback) => {
+    let isAnswered = false;
+    const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) => {
+      if (!isAnswered) {
+        isAnswered = true;
+        callback(grpcStatus(rejection));
+      }
+    });
+    call.on("cancelled", () => scope.cancel());
+    const answer = async (): Promise<Buffer> => {
+      requireServing(edge, binding);
+      return encode(method, await handle(decode(method, call.request), scope));
+    };
+    answer().then(
+      (bytes) => {
+        scope.end();
+        if (!isAnswered) {
+          isAnswered = true;
+          callback(null, bytes);
+        }
+      },
+      (error: unknown) => {
+        scope.end();
+        const rejection = endOf(edge, error, method.name);
+        if (!isAnswered && rejection !== undefined) {
+          isAnswered = true;
+          callback(grpcStatus(rejection));
+        }
+      },
+    );
+  };
+}
+
+function streamHandler(
+  edge: Edge,
+  binding: Extract<Binding, { kind: "server_streaming" }>,
+): handleServerStreamingCall<Buffer, Buffer> {
+  const { method, handle } = binding;
+  return (call) => {
+    serve(edge, call, method, (scope) => {
+      requireServing(edge, binding);
+      return handle(decode(method, call.request), scope);
+    });
+  };
+}
+
+function duplexHandler(
+  edge: Edge,
+  binding: Extract<Binding, { kind: "bidi_streaming" }>,
+): handleBidiStreamingCall<Buffer, Buffer> {
+  const { method, handle } = binding;
+  return (call) => {
+    serve(edge, call, method, (scope) => {
+      requireServing(edge, binding);
+      return handle(decodeAll(method, call), scope);
+    });
+  };
+}
+
+async function* decodeAll(
+  method: Binding["method"],
+  call: AsyncIterable<Buffer>,
+): AsyncIterable<Message> {
+  for await (const bytes of call) {
+    yield decode(method, bytes);
+  }
+}
+
+type WritableCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
+
+function serve(
+  edge: Edge,
+  call: WritableCall,
+  method: Binding["method"],
+  begin: (scope: CallScope) => AsyncIterable<Message>,
+): void {
+  const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) => {
+    call.emit("error", grpcStatus(rejection));
+  });
+  call.on("cancelled", () => scope.cancel());
+  pump(call, method, () => begin(scope), scope.signal).then(
+    () => {
+      scope.end();
+      call.end();
+    },
+    (error: unknown) => {
+      scope.end();
+      const rejection = endOf(edge, error, method.name);
+      if (rejection !== undefined && !call.writableEnded) {
+        call.emit("error", grpcStatus(rejection));
+      }
+    },
+  );
+}
+
+/** Writes message by message, and no faster than the reader takes them: grpc-js itself would buffer without end. */
+async function pump(
+  call: WritableCall,
+  method: Binding["method"],
+  begin: () => AsyncIterable<Message>,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const message of begin()) {
+    if (!call.write(encode(method, message))) {
+      await drained(call, signal);
+    }
+  }
+}
+
+function drained(call: WritableCall, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      call.off("drain", settle);
+      signal.removeEventListener("abort", settle);
+      if (signal.aborted) {
+        reject(signal.reason);
+      } else {
+        resolve();
+      }
+    };
+    call.once("drain", settle);
+    signal.addEventListener("abort", settle, { once: true });
+    if (signal.aborted) {
+      settle();
+    }
+  });
+}

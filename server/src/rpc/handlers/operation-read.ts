@@ -1,0 +1,61 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { OperationSchema, OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type {
+  GetOperationRequest,
+  GetOperationResponseSchema,
+  ListOperationsRequest,
+  ListOperationsResponseSchema,
+} from "@pawl/proto/v1/operation_service_pb.js";
+import { notFound } from "../../core/rejection.js";
+import { RejectionError } from "../../kernel/outcome.js";
+import { requireOperationKey } from "../commands/operation.js";
+import type { Edge } from "../edge.js";
+import { fitPage } from "../fit-page.js";
+import { readNamespace, readPageSize, requireId, requireKnown } from "../validate/fields.js";
+import { operationView } from "../views/operation-view.js";
+
+/** Reads one operation, with its contents. */
+export async function getOperation(
+  edge: Edge,
+  request: GetOperationRequest,
+): Promise<MessageInitShape<typeof GetOperationResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const { key } = request;
+  requireOperationKey(key, "key");
+  const number = await edge.kernel.findOperation(namespace, key);
+  const operation =
+    number === undefined
+      ? undefined
+      : await edge.kernel.view({ kind: "number", number }, (run, runNumber) =>
+          operationView(run, run.operationsByKey.get(key) ?? -1, { runNumber, withPayloads: true }),
+        );
+  if (operation === undefined) {
+    throw new RejectionError(notFound("operation", key));
+  }
+  return { operation };
+}
+
+/** Lists operations of one run, or of a namespace by state. */
+export async function listOperations(
+  edge: Edge,
+  request: ListOperationsRequest,
+): Promise<MessageInitShape<typeof ListOperationsResponseSchema>> {
+  const { runId, status, pageToken } = request;
+  const namespace = readNamespace(request.namespace);
+  requireKnown(status, "status", OperationStatus);
+  if (runId !== "") {
+    requireId("run_id", runId, "run_id");
+    // Refused by name when there is no such run: an empty list would say that it has no operations.
+    await edge.kernel.view({ kind: "run", namespace, runId }, () => undefined);
+  }
+  const filter = { namespace, runId, status };
+  const page = await fitPage(OperationSchema, readPageSize(request.pageSize), (size) =>
+    edge.kernel.listOperations(
+      filter,
+      { size, token: pageToken },
+      (run, operation, runNumber) =>
+        operationView(run, operation, { runNumber, withPayloads: false }) ?? {},
+    ),
+  );
+  return { operations: [...page.items], nextPageToken: page.nextPageToken };
+}

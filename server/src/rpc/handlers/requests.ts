@@ -1,0 +1,56 @@
+import { RejectionError, type Target } from "../../kernel/outcome.js";
+import type { Edge } from "../edge.js";
+import { readNamespace, requireId, requireNumber } from "../validate/fields.js";
+
+/** What names a run in a request. */
+export interface RunFields {
+  readonly namespace: string;
+  readonly runId: string;
+}
+
+/** The run that a request names, checked. */
+export function targetOfRun({ namespace, runId }: RunFields): Target {
+  const checked = readNamespace(namespace);
+  requireId("run_id", runId, "run_id");
+  return { kind: "run", namespace: checked, runId };
+}
+
+/** What names a lease in a request. */
+export interface LeaseFields {
+  readonly runId: string;
+  readonly task: string;
+  readonly leaseVersion: number;
+}
+
+/** A lease that a request names, checked. */
+export interface NamedLease {
+  readonly target: Target;
+  readonly task: string;
+  readonly leaseVersion: number;
+}
+
+/** Checks a lease that a request names; `field` is its path, with a full stop, or empty. */
+export function leaseOf(namespace: string, lease: LeaseFields, field: string): NamedLease {
+  const { runId, task, leaseVersion } = lease;
+  requireId("run_id", runId, `${field}run_id`);
+  requireId("task", task, `${field}task`);
+  requireNumber(leaseVersion, `${field}lease_version`, { min: 1, max: 0xffff_ffff });
+  return { target: { kind: "run", namespace, runId }, task, leaseVersion };
+}
+
+/**
+ * Whoever records or intends under a lease has taken its offer: the first such call acknowledges it. A lease that is over is told by
+ * what follows, which names it as well.
+ */
+export async function acknowledge(
+  edge: Edge,
+  { target, task, leaseVersion }: NamedLease,
+): Promise<void> {
+  try {
+    await edge.kernel.renewLease(target, task, leaseVersion);
+  } catch (error) {
+    if (!(error instanceof RejectionError)) {
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import type { Edge } from "../edge.js";
+import type { ServiceHandlers } from "./handler.js";
+import { cancelRun, terminateRun } from "./run-end.js";
+import { getHistory, getRecoveryReport, readBlob } from "./run-history.js";
+import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
+import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
+import { watchRun, watchRuns } from "./run-watch.js";
+
+/** Handlers of RunService; Submit is served on bytes. */
+export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "submit"> {
+  return {
+    startRuns: (request, call) => startRuns(edge, request, call),
+    startAndAwait: (request, call) => startAndAwait(edge, request, call),
+    getRun: (request) => getRun(edge, request),
+    listRuns: (request) => listRuns(edge, request),
+    getTask: (request) => getTask(edge, request),
+    listTasks: (request) => listTasks(edge, request),
+    getResult: (request, call) => getResult(edge, request, call),
+    awaitResults: (request, call) => awaitResults(edge, request, call),
+    watchRun: (request, call) => watchRun(edge, request, call),
+    watchRuns: (request, call) => watchRuns(edge, request, call),
+    cancelRun: (request, call) => cancelRun(edge, request, call),
+    terminateRun: (request, call) => terminateRun(edge, request, call),
+    getHistory: (request, call) => getHistory(edge, request, call),
+    getRecoveryReport: (request, call) => getRecoveryReport(edge, request, call),
+    readBlob: (request, call) => readBlob(edge, request, call),
+  };
+}

@@ -1,0 +1,82 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  GetHistoryRequest,
+  GetHistoryResponseSchema,
+  GetRecoveryReportRequest,
+  GetRecoveryReportResponseSchema,
+  ReadBlobRequest,
+  ReadBlobResponseSchema,
+} from "@pawl/proto/v1/run_service_pb.js";
+import { EventIndex } from "../../core/view/event-index.js";
+import { buildRecoveryReport } from "../../core/view/recovery-report.js";
+import { explainRun } from "../../core/view/why.js";
+import type { CallContext } from "../call-scope.js";
+import type { Edge } from "../edge.js";
+import { findInline } from "../inline-content.js";
+import { requireLength } from "../validate/fields.js";
+import { historyView } from "../views/history-view.js";
+import { targetOfRun } from "./requests.js";
+
+/** Streams the recorded events of one run in pages. */
+export async function* getHistory(
+  edge: Edge,
+  request: GetHistoryRequest,
+  call: CallContext,
+): AsyncIterable<MessageInitShape<typeof GetHistoryResponseSchema>> {
+  const target = targetOfRun(request);
+  const from = Math.max(1, request.fromNumber);
+  for await (const page of edge.kernel.history(target, from)) {
+    call.signal.throwIfAborted();
+    yield { events: page.map(historyView) };
+  }
+}
+
+/** Says what was reused, retried, reconciled, skipped, what waits and what needs a person. */
+export async function getRecoveryReport(
+  edge: Edge,
+  request: GetRecoveryReportRequest,
+  call: CallContext,
+): Promise<MessageInitShape<typeof GetRecoveryReportResponseSchema>> {
+  const target = targetOfRun(request);
+  const events = new EventIndex();
+  for await (const page of edge.kernel.history(target, 1)) {
+    call.signal.throwIfAborted();
+    for (const { event } of page) {
+      events.add(event.body, event.number);
+    }
+  }
+  const { nowMs } = edge.kernel.info();
+  return await edge.kernel.view(target, (run) => ({
+    runId: run.runId,
+    status: run.status,
+    why: explainRun(run, nowMs),
+    lines: buildRecoveryReport(run, nowMs, events).map((line) => ({
+      ...line,
+      eventNumbers: [...line.eventNumbers],
+    })),
+  }));
+}
+
+/** Longest chunk of a blob in one message. */
+const chunkBytesMax = 1_048_576;
+
+/** Streams content that a reference of a run names: stored beside the run, or inside its events. */
+export async function* readBlob(
+  edge: Edge,
+  request: ReadBlobRequest,
+  call: CallContext,
+): AsyncIterable<MessageInitShape<typeof ReadBlobResponseSchema>> {
+  const target = targetOfRun(request);
+  requireLength(request.sha256, "sha256", 32);
+  const inline = await edge.kernel.view(target, (run) => findInline(run, request.sha256));
+  if (inline !== undefined) {
+    yield { data: inline };
+    return;
+  }
+  for await (const chunk of edge.kernel.readBlob(target, request.sha256)) {
+    call.signal.throwIfAborted();
+    for (let at = 0; at < chunk.length; at += chunkBytesMax) {
+      yield { data: chunk.subarray(at, at + chunkBytesMax) };
+    }
+  }
+}

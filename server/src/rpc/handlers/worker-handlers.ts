@@ -1,0 +1,19 @@
+import type { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Edge } from "../edge.js";
+import type { ServiceHandlers } from "./handler.js";
+import { claimTasks } from "./worker-claim.js";
+import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
+import { getRecords, recordSteps } from "./worker-steps.js";
+
+/** Handlers of WorkerService; Work is served on bytes. */
+export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService, "work"> {
+  return {
+    claimTasks: (request, call) => claimTasks(edge, request, call),
+    reportOutputs: (request, call) => reportOutputs(edge, request, call),
+    renewLeases: (request) => renewLeases(edge, request),
+    recordSteps: (request, call) => recordSteps(edge, request, call),
+    getRecords: (request) => getRecords(edge, request),
+    releaseTask: (request, call) => releaseTask(edge, request, call),
+    reportProgress: (request) => reportProgress(edge, request),
+  };
+}

@@ -1,0 +1,149 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  type GetRecordsRequest,
+  type GetRecordsResponseSchema,
+  type ItemResult,
+  ItemResultSchema,
+  type RecordStepsRequest,
+  type RecordStepsResponseSchema,
+  type StepItem,
+  StepItemSchema,
+  StepRecordSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
+import {
+  decodeStepItem,
+  encodeItemResult,
+  encodeStepRecord,
+  type StepItemShape,
+} from "@pawl/proto/v1/worker_service_wire.js";
+import { holds, leaseLost } from "../../core/decide/find.js";
+import { limits } from "../../core/limits.js";
+import { notFound, type Rejection } from "../../core/rejection.js";
+import type { Run } from "../../core/state.js";
+import { type Outcome, RejectionError } from "../../kernel/outcome.js";
+import { admit } from "../admission.js";
+import { executeAll, type Order } from "../answers.js";
+import type { CallContext } from "../call-scope.js";
+import { stepCommand } from "../commands/step.js";
+import type { Edge } from "../edge.js";
+import { rejectionOf } from "../fault.js";
+import { internalFault } from "../refusals.js";
+import { type StepPage, stepPage, stepShape } from "../streams/offer.js";
+import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
+import { readNamespace, requireCount, requirePresent } from "../validate/fields.js";
+import { rejectionMessage } from "../views/rejection-view.js";
+import { acknowledge, leaseOf, type NamedLease } from "./requests.js";
+
+/** Records steps of one task: one result each, in order. */
+export async function recordSteps(
+  edge: Edge,
+  request: RecordStepsRequest,
+  call: CallContext,
+): Promise<MessageInitShape<typeof RecordStepsResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const lease = leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
+  requireCount(request.steps.length, "steps", limits.batchItemsMax);
+  const items = request.steps.map((step) => itemOf(step, lease));
+  await acknowledge(edge, lease);
+  const orders = await Promise.all(items.map((item) => stepOrder(edge, item, lease)));
+  const { value, position } = await executeAll(edge, orders, call.principal, answerOf);
+  const results = value.map(async (answer, index) => {
+    const item = items[index];
+    return item === undefined ? resultOf(answer) : await settle(edge, answer, item, lease);
+  });
+  return { results: await Promise.all(results), position };
+}
+
+function itemOf(step: StepItem, { leaseVersion }: NamedLease): StepItemShape {
+  // The request names the lease once for all.
+  return { ...decodeStepItem(toBinary(StepItemSchema, step)), leaseVersion };
+}
+
+async function stepOrder(
+  edge: Edge,
+  item: StepItemShape,
+  { target, task }: NamedLease,
+): Promise<Order | Rejection> {
+  try {
+    const value = item.outcome.case === "value" ? item.outcome.value : undefined;
+    const admitted = await admit(edge, target, value, "value");
+    return { target, command: stepCommand(item, task, admitted) };
+  } catch (error) {
+    return rejectionOf(edge, error, "RecordSteps") ?? internalFault();
+  }
+}
+
+type StepAnswer = { readonly result: ItemResult } | { readonly rejection: Rejection };
+
+function answerOf(outcome: Outcome): StepAnswer {
+  if (!outcome.accepted) {
+    return { rejection: outcome.rejection };
+  }
+  const { existing, step } = outcome.reply;
+  const shape = { correlation: 0, existing };
+  const result = step === undefined ? shape : { ...shape, step: stepShape(step) };
+  return { result: fromBinary(ItemResultSchema, encodeItemResult(result)) };
+}
+
+function resultOf(answer: StepAnswer): ItemResult {
+  return "result" in answer
+    ? answer.result
+    : create(ItemResultSchema, { rejection: rejectionMessage(answer.rejection) });
+}
+
+/** A refused value may be the recorded JSON document, spaced otherwise; then the step exists. */
+async function settle(
+  edge: Edge,
+  answer: StepAnswer,
+  item: StepItemShape,
+  { target, task }: NamedLease,
+): Promise<ItemResult> {
+  if ("result" in answer || !mayBeSameStep({ item, rejection: answer.rejection })) {
+    const result = resultOf(answer);
+    result.correlation = item.correlation;
+    return result;
+  }
+  const { rejection } = answer;
+  const settled = await reconsiderStep(edge, { target, task, item, rejection });
+  return fromBinary(ItemResultSchema, encodeItemResult(settled));
+}
+
+/** Streams the recorded steps of a leased task, in order. */
+export async function* getRecords(
+  edge: Edge,
+  request: GetRecordsRequest,
+): AsyncIterable<MessageInitShape<typeof GetRecordsResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const lease = leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
+  let after = request.afterNumber;
+  for (;;) {
+    const from = after;
+    const page: StepPage = await edge.kernel.view(lease.target, (run) => {
+      const number = requireLease(run, lease);
+      return stepPage(run, number, from);
+    });
+    const last = page.records.at(-1);
+    if (last === undefined) {
+      return;
+    }
+    yield {
+      steps: page.records.map((record) => fromBinary(StepRecordSchema, encodeStepRecord(record))),
+    };
+    if (!page.hasMore) {
+      return;
+    }
+    after = last.number;
+  }
+}
+
+function requireLease(run: Run, { task: name, leaseVersion }: NamedLease): number {
+  const number = run.plan.byName.get(name);
+  const task = number === undefined ? undefined : run.tasks[number];
+  if (task === undefined) {
+    throw new RejectionError(notFound("task", name));
+  }
+  if (!holds(task, leaseVersion)) {
+    throw new RejectionError(leaseLost(task, leaseVersion));
+  }
+  return task.number;
+}

@@ -1,0 +1,165 @@
+import { createServer, type Server, type Socket } from "node:net";
+import type { Timers } from "../kernel/ports.js";
+
+/** Code of a `ListenError`. */
+export type ListenErrorCode = "PAWL_PORT_IN_USE" | "PAWL_HOST_REFUSED" | "PAWL_LISTEN_FAILED";
+
+/** The port could not be opened. */
+export class ListenError extends Error {
+  override readonly name: string = "ListenError";
+  readonly code: ListenErrorCode;
+  readonly host: string;
+  readonly port: number;
+
+  constructor(
+    code: ListenErrorCode,
+    message: string,
+    place: { readonly host: string; readonly port: number },
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.code = code;
+    this.host = place.host;
+    this.port = place.port;
+  }
+}
+
+/** What a port is opened with. */
+export interface PortOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly timers: Timers;
+  /** How long a connection may take to send its first bytes, in ms. */
+  readonly handshakeMs: number;
+  /** Takes connections that begin with the preface of HTTP/2. */
+  readonly onHttp2: (socket: Socket) => void;
+  /** Takes all others. */
+  readonly onHttp1: (socket: Socket) => void;
+}
+
+/** Connections at a time. */
+const connectionsMax = 10_000;
+
+/** How every HTTP/2 connection begins (RFC 9113, 3.4). No HTTP/1.1 request can begin so. */
+const preface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/** Addresses at which plaintext without tokens is served: nobody else can reach them. */
+const loopback = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
+
+/**
+ * One port for everything: the first bytes of a connection tell HTTP/2 from HTTP/1.1. It opens on loopback addresses only, as
+ * nothing but the machine itself protects it.
+ */
+export class Port {
+  readonly #options: PortOptions;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket> = new Set();
+  readonly #onEmpty: (() => void)[] = [];
+
+  private constructor(options: PortOptions) {
+    this.#options = options;
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    this.#server.maxConnections = connectionsMax;
+  }
+
+  /**
+   * Opens the port.
+   *
+   * @throws ListenError PAWL_PORT_IN_USE, PAWL_HOST_REFUSED (not a loopback address) or PAWL_LISTEN_FAILED.
+   */
+  static async open(options: PortOptions): Promise<Port> {
+    const { host, port } = options;
+    if (!loopback.test(host)) {
+      const message =
+        `Expected a loopback address (127.0.0.1, ::1 or localhost), but it is "${host}". ` +
+        "Without TLS and tokens the kernel must not be reachable from elsewhere; put a proxy with both before it.";
+      throw new ListenError("PAWL_HOST_REFUSED", message, options);
+    }
+    const opened = new Port(options);
+    await new Promise<void>((resolve, reject) => {
+      opened.#server.once("error", (error) => reject(listenError(error, options)));
+      opened.#server.listen({ host, port }, resolve);
+    });
+    return opened;
+  }
+
+  /** The port's number. */
+  get number(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  /** Takes no more connections; those that are open stay. */
+  stopAccepting(): void {
+    this.#server.close();
+  }
+
+  /** Resolves once no connection is open. */
+  emptied(): Promise<void> {
+    return this.#sockets.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.#onEmpty.push(resolve);
+        });
+  }
+
+  /** Cuts every connection that is still open. */
+  destroy(): void {
+    for (const socket of this.#sockets) {
+      socket.destroy();
+    }
+  }
+
+  #forget(socket: Socket): void {
+    this.#sockets.delete(socket);
+    if (this.#sockets.size === 0) {
+      for (const resolve of this.#onEmpty.splice(0)) {
+        resolve();
+      }
+    }
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#forget(socket));
+    // Until someone takes the connection, its errors are those of a peer that went away.
+    const ignore = (): void => {};
+    socket.on("error", ignore);
+    const timer = this.#options.timers.after(this.#options.handshakeMs, () => socket.destroy());
+    socket.once("close", () => timer.cancel());
+    let seen: Buffer = Buffer.alloc(0);
+    const onReadable = (): void => {
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) {
+        return;
+      }
+      seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
+      const length = Math.min(seen.length, preface.length);
+      const isHttp2 = seen.subarray(0, length).equals(preface.subarray(0, length));
+      if (isHttp2 && length < preface.length) {
+        return; // Not enough to tell yet.
+      }
+      socket.off("readable", onReadable);
+      socket.off("error", ignore);
+      timer.cancel();
+      socket.unshift(seen);
+      if (isHttp2) {
+        this.#options.onHttp2(socket);
+      } else {
+        this.#options.onHttp1(socket);
+      }
+    };
+    socket.on("readable", onReadable);
+  }
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: PortOptions): ListenError {
+  const place = { host, port };
+  if (error.code === "EADDRINUSE") {
+    const message = `Expected port ${port} of ${host} to be free, but another program listens there. Stop it, or choose another port with --port.`;
+    return new ListenError("PAWL_PORT_IN_USE", message, place, { cause: error });
+  }
+  const message = `Expected to listen at ${host}:${port}, but it failed: ${error.message}.`;
+  return new ListenError("PAWL_LISTEN_FAILED", message, place, { cause: error });
+}

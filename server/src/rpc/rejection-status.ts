@@ -1,0 +1,92 @@
+import { create, type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
+import { ErrorInfoSchema, RetryInfoSchema } from "@pawl/proto/google/rpc/error_details_pb.js";
+import { StatusSchema } from "@pawl/proto/google/rpc/status_pb.js";
+import { RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
+import type { Rejection, RejectionReason } from "../core/rejection.js";
+import { cutText, rejectionShape } from "./rejection-shape.js";
+
+/** The gRPC status codes that Pawl answers with, by their numbers, which Connect shares. */
+export const statusCodes = {
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+} as const;
+
+/** A status code that Pawl answers with. */
+export type StatusCode = (typeof statusCodes)[keyof typeof statusCodes];
+
+/**
+ * The one table from reason to code. Too large has a reason of its own, and a code other than overload's: the first is
+ * never to be sent again as it is, the second is.
+ */
+export const codeByReason: Readonly<Record<RejectionReason, StatusCode>> = {
+  PAWL_INVALID_FIELD: statusCodes.INVALID_ARGUMENT,
+  PAWL_TOO_LARGE: statusCodes.INVALID_ARGUMENT,
+  PAWL_INVALID_POSITION: statusCodes.INVALID_ARGUMENT,
+  PAWL_INVALID_PAGE_TOKEN: statusCodes.INVALID_ARGUMENT,
+  PAWL_NAMESPACE_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_RUN_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_TASK_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_OPERATION_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_REVIEW_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_BLOB_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_FINGERPRINT_CONFLICT: statusCodes.ALREADY_EXISTS,
+  PAWL_STALE_VERSION: statusCodes.FAILED_PRECONDITION,
+  PAWL_STALE_INTENT: statusCodes.FAILED_PRECONDITION,
+  PAWL_LEASE_LOST: statusCodes.FAILED_PRECONDITION,
+  PAWL_RUN_OVER: statusCodes.FAILED_PRECONDITION,
+  PAWL_ILLEGAL_TRANSITION: statusCodes.FAILED_PRECONDITION,
+  PAWL_OPERATIONS_UNSETTLED: statusCodes.FAILED_PRECONDITION,
+  PAWL_TOO_EARLY: statusCodes.FAILED_PRECONDITION,
+  PAWL_OVERLOADED: statusCodes.RESOURCE_EXHAUSTED,
+  PAWL_DISK_LOW: statusCodes.RESOURCE_EXHAUSTED,
+  PAWL_WATCHER_TOO_SLOW: statusCodes.RESOURCE_EXHAUSTED,
+  PAWL_POSITION_TRIMMED: statusCodes.OUT_OF_RANGE,
+  PAWL_UNAVAILABLE: statusCodes.UNAVAILABLE,
+  PAWL_INTERNAL: statusCodes.INTERNAL,
+  PAWL_STORE_DAMAGED: statusCodes.DATA_LOSS,
+};
+
+/** Domain of Pawl's reasons in `google.rpc.ErrorInfo`. */
+export const errorDomain = "pawl";
+
+/** One detail of an error, still in its parts: gRPC packs it into an `Any`, Connect takes it as it is. */
+export interface StatusDetail {
+  readonly desc: DescMessage;
+  readonly value: Message;
+}
+
+/** The details of an error: ErrorInfo, the Rejection, and RetryInfo exactly when the same request may be sent again. */
+export function detailsOf(rejection: Rejection): StatusDetail[] {
+  const { reason, retryAfterMs } = rejection;
+  const details: StatusDetail[] = [
+    { desc: ErrorInfoSchema, value: create(ErrorInfoSchema, { reason, domain: errorDomain }) },
+    { desc: RejectionSchema, value: create(RejectionSchema, rejectionShape(rejection)) },
+  ];
+  if (retryAfterMs !== undefined) {
+    const retryDelay = create(DurationSchema, {
+      seconds: BigInt(Math.floor(retryAfterMs / 1000)),
+      nanos: Math.round((retryAfterMs % 1000) * 1e6),
+    });
+    details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
+  }
+  return details;
+}
+
+/** The encoded `google.rpc.Status`: what the trailer `grpc-status-details-bin` holds. */
+export function encodeStatus(rejection: Rejection): Uint8Array {
+  const status = create(StatusSchema, {
+    code: codeByReason[rejection.reason],
+    message: cutText(rejection.message),
+    details: detailsOf(rejection).map(({ desc, value }) => anyPack(desc, value)),
+  });
+  return toBinary(StatusSchema, status);
+}

@@ -1,0 +1,236 @@
+import { readFileSync } from "node:fs";
+import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
+import { Health } from "@pawl/proto/grpc/health/v1/health_pb.js";
+import { ServerReflection } from "@pawl/proto/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "@pawl/proto/grpc/reflection/v1alpha/reflection_pb.js";
+import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import { limits } from "../core/limits.js";
+import type { KernelApi } from "../kernel/kernel-api.js";
+import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
+import type { Random, Timers } from "../kernel/ports.js";
+import { type BoundService, bindService } from "./binding.js";
+import { createHttpFront, type PageServer } from "./connect/http-front.js";
+import { JsonDigester } from "./digest/json-digester.js";
+import type { Edge } from "./edge.js";
+import { byteHandler } from "./grpc/byte-call.js";
+import { bytesMethod, grpcHandler, localPrincipal } from "./grpc/grpc-service.js";
+import { nameOversize } from "./grpc/size-status.js";
+import { adminHandlers } from "./handlers/admin-handlers.js";
+import { operationHandlers } from "./handlers/operation-handlers.js";
+import { reviewHandlers } from "./handlers/review-handlers.js";
+import { runHandlers } from "./handlers/run-handlers.js";
+import { workerHandlers } from "./handlers/worker-handlers.js";
+import { Lifecycle } from "./lifecycle.js";
+import { PlanSource } from "./plan-source.js";
+import { Port } from "./port.js";
+import { healthHandlers } from "./standard/health.js";
+import { Reflection } from "./standard/reflection.js";
+import { SubmitStream } from "./streams/submit-stream.js";
+import { WorkStream } from "./streams/work-stream.js";
+
+/** The port on which a kernel listens when nothing else is said. */
+export const defaultPort = 7295;
+
+/** What a server is started with. */
+export interface ServeOptions {
+  readonly kernel: KernelApi;
+  /** A loopback address. Default `127.0.0.1`. */
+  readonly host?: string;
+  /** 0: any free one. Default 7295. */
+  readonly port?: number;
+  /** Default: Node's. */
+  readonly timers?: Timers;
+  /** Default: Node's. */
+  readonly random?: Random;
+  /** Told of every fault of the kernel's own code, with the method it happened in. Default: a line on stderr. */
+  readonly onFault?: (error: unknown, where: string) => void;
+  /** Answers what is no call over HTTP/1.1, for example the dashboard. */
+  readonly pages?: PageServer;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly host: string;
+  readonly port: number;
+  /**
+   * Ends it: takes nothing new, lets what is open come to its end for `drainMs` (default 3,000, at most 4,000), then cuts it.
+   * Always over within 5 s. May be called again.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<void>;
+}
+
+/** How long a connection may take to send its first bytes. */
+const handshakeMs = 5_000;
+
+/**
+ * Serves a kernel on one port: gRPC over HTTP/2; Connect JSON, gRPC-web and pages over HTTP/1.1.
+ *
+ * @throws ListenError (as a rejection) when the port cannot be opened.
+ */
+export async function startServer(options: ServeOptions): Promise<RunningServer> {
+  const { host = "127.0.0.1", port = defaultPort } = options;
+  const edge = createEdge(options);
+  edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
+  const services = bindServices(edge);
+  const grpc = createGrpcServer(edge, services);
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  const front = createHttpFront({ edge, services, pages: options.pages });
+  const opened = await Port.open({
+    host,
+    port,
+    handshakeMs,
+    timers: edge.timers,
+    onHttp2: (socket) => injector.injectConnection(socket),
+    onHttp1: (socket) => front.emit("connection", socket),
+  });
+  let closing: Promise<void> | undefined;
+  const close = async (drainMs: number): Promise<void> => {
+    opened.stopAccepting();
+    edge.lifecycle.drain();
+    // Tells every client to go elsewhere with what it begins from now on.
+    injector.drain(drainMs + graceMs);
+    front.closeIdleConnections();
+    await withinMs(edge.timers, drainMs, edge.lifecycle.idle());
+    edge.lifecycle.abortAll();
+    await withinMs(edge.timers, graceMs, opened.emptied());
+    front.closeAllConnections();
+    grpc.forceShutdown();
+    injector.destroy();
+    opened.destroy();
+    await edge.digester.close();
+  };
+  return {
+    host,
+    port: opened.number,
+    close: ({ drainMs = 3_000 } = {}) => {
+      closing ??= close(Math.min(drainMs, drainMsMax));
+      return closing;
+    },
+  };
+}
+
+/** Longest time in which open calls may come to their end. */
+const drainMsMax = 4_000;
+
+/** Time for the last statuses to leave before connections are cut. */
+const graceMs = 500;
+
+function createEdge(options: ServeOptions): Edge {
+  return {
+    kernel: options.kernel,
+    digester: new JsonDigester(),
+    plans: new PlanSource(),
+    timers: options.timers ?? nodeTimers,
+    random: options.random ?? nodeRandom,
+    lifecycle: new Lifecycle(),
+    version: readVersion(),
+    onFault: options.onFault ?? reportFault,
+  };
+}
+
+function reportFault(error: unknown, where: string): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`pawl: a fault of the kernel in ${where}: ${text}\n`);
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(
+    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  const isManifest = typeof manifest === "object" && manifest !== null && "version" in manifest;
+  return isManifest ? String(manifest.version) : "unknown";
+}
+
+function bindServices(edge: Edge): BoundService[] {
+  const own = [
+    bindService(RunService, runHandlers(edge)),
+    bindService(WorkerService, workerHandlers(edge)),
+    bindService(OperationService, operationHandlers(edge)),
+    bindService(ReviewService, reviewHandlers(edge)),
+    bindService(AdminService, adminHandlers(edge)),
+  ];
+  const names = own.map(({ service }) => service.typeName);
+  const described = own.map(({ service }) => service);
+  const reflection = new Reflection([
+    ...described,
+    Health,
+    ServerReflection,
+    ServerReflectionAlpha,
+  ]);
+  return [
+    ...own,
+    bindService(Health, healthHandlers(edge, names)),
+    bindService(ServerReflection, reflection.handlers),
+    bindService(ServerReflectionAlpha, reflection.alphaHandlers),
+  ];
+}
+
+function createGrpcServer(edge: Edge, services: readonly BoundService[]): GrpcServer {
+  const server = new GrpcServer({
+    "grpc.max_receive_message_length": limits.messageBytesMax,
+    // What is longer is refused by name before it comes here.
+    "grpc.max_send_message_length": limits.messageBytesMax,
+    "grpc.keepalive_time_ms": 20_000,
+    "grpc.keepalive_timeout_ms": 10_000,
+    "grpc.max_concurrent_streams": 10_000,
+    "grpc.enable_channelz": 0,
+    interceptors: [nameOversize],
+  });
+  for (const { service, bindings } of services) {
+    const definition = Object.fromEntries(
+      service.methods.map((method) => [method.name, bytesMethod(method)]),
+    );
+    const implementation = Object.fromEntries(
+      bindings.map((binding) => [binding.method.name, grpcHandler(edge, binding)]),
+    );
+    server.addService(definition, { ...implementation, ...hotStreams(edge, service.typeName) });
+  }
+  return server;
+}
+
+/** The methods that are served on bytes. */
+function hotStreams(
+  edge: Edge,
+  service: string,
+): Readonly<Record<string, ReturnType<typeof byteHandler>>> {
+  switch (service) {
+    case RunService.typeName: {
+      const { name } = RunService.method.submit;
+      const open = byteHandler(
+        edge,
+        name,
+        (stream) => new SubmitStream(edge, stream, localPrincipal),
+      );
+      return { [name]: open };
+    }
+    case WorkerService.typeName: {
+      const { name } = WorkerService.method.work;
+      return {
+        [name]: byteHandler(edge, name, (stream) => new WorkStream(edge, stream, localPrincipal)),
+      };
+    }
+    default:
+      return {};
+  }
+}
+
+/** Waits for work to be done, but not for ever. */
+async function withinMs(timers: Timers, ms: number, work: Promise<void>): Promise<void> {
+  // Node's timers do not keep a process alive by themselves, and a shutdown that exits half-way would cut answers.
+  const alive = setInterval(() => {}, 1_000);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = timers.after(ms, resolve);
+      work.then(() => {
+        timer.cancel();
+        resolve();
+      }, reject);
+    });
+  } finally {
+    clearInterval(alive);
+  }
+}

@@ -1,0 +1,60 @@
+import {
+  type Health,
+  type HealthCheckRequest,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from "@pawl/proto/grpc/health/v1/health_pb.js";
+import type { CallContext } from "../call-scope.js";
+import { Channel } from "../channel.js";
+import type { Edge } from "../edge.js";
+import type { ServiceHandlers } from "../handlers/handler.js";
+import { statusCodes } from "../rejection-status.js";
+import { StatusError } from "../status-error.js";
+
+/**
+ * Handlers of `grpc.health.v1.Health`: SERVING while the kernel takes new work, NOT_SERVING from the moment it drains or has failed.
+ *
+ * @param services names of what is served; the empty name stands for the whole.
+ */
+export function healthHandlers(
+  edge: Edge,
+  services: readonly string[],
+): ServiceHandlers<typeof Health> {
+  const known = new Set(["", ...services]);
+  const statusNow = (service: string): ServingStatus =>
+    known.has(service) ? servingStatus(edge) : ServingStatus.SERVICE_UNKNOWN;
+  return {
+    check: async ({ service }) => {
+      if (!known.has(service)) {
+        const message = `Expected a service of this kernel, but "${service}" is none. Ask with an empty name for the whole.`;
+        throw new StatusError(statusCodes.NOT_FOUND, message);
+      }
+      return { status: statusNow(service) };
+    },
+    list: async () => ({
+      statuses: Object.fromEntries(
+        [...known].map((service) => [service, { status: servingStatus(edge) }]),
+      ),
+    }),
+    watch: (request, call) => watchStatus(edge, request, call, statusNow),
+  };
+}
+
+function servingStatus(edge: Edge): ServingStatus {
+  return edge.lifecycle.state === "serving" ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+}
+
+async function* watchStatus(
+  edge: Edge,
+  { service }: HealthCheckRequest,
+  call: CallContext,
+  statusNow: (service: string) => ServingStatus,
+): AsyncIterable<{ status: ServingStatus }> {
+  const channel = new Channel<{ status: ServingStatus }>(call.signal);
+  channel.push({ status: statusNow(service) });
+  const stop = edge.lifecycle.onChange(() => channel.push({ status: statusNow(service) }));
+  try {
+    yield* channel;
+  } finally {
+    stop();
+  }
+}

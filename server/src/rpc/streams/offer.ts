@@ -1,0 +1,123 @@
+import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
+import type {
+  DependencyOutputShape,
+  OfferShape,
+  StepRecordShape,
+} from "@pawl/proto/v1/worker_service_wire.js";
+import { planVersionOfTask } from "../../core/decide/operation-identity.js";
+import type { TaskSpec } from "../../core/plan/task-spec.js";
+import type { Run, Step, Task } from "../../core/state.js";
+import { hashOfContent } from "../inline-content.js";
+import { shapeOfFailure } from "../views/result-view.js";
+
+/** Bytes of recorded steps that travel with an offer; the rest is read with GetRecords. */
+export const stepPageBytes: number = 262_144;
+
+/** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
+const dependencyBytesMax = 1_048_576;
+
+/** `pawl.v1.Offer` of a leased task, read from the state right after its claim. All content goes out as it was received. */
+export function offerShape(handle: number, run: Run, number: number): OfferShape | undefined {
+  const task = run.tasks[number];
+  const spec = run.plan.tasks[number];
+  if (task === undefined || spec === undefined) {
+    return undefined;
+  }
+  const steps = task.leaseVersion === 1 ? noSteps : stepPage(run, number, 0);
+  return {
+    handle,
+    runId: run.runId,
+    task: spec.name,
+    kind: spec.kind,
+    attempt: task.attempt,
+    leaseVersion: task.leaseVersion,
+    leaseMs: spec.leaseMs,
+    attemptMs: attemptMs(task, spec),
+    input: spec.input ?? run.input,
+    dependencies: spec.needs.length === 0 ? [] : dependencyOutputs(run, spec.needs),
+    steps: steps.records,
+    moreSteps: steps.hasMore,
+    seenThrough: run.eventCount,
+    traceparent: run.traceparent,
+    lastProgress: task.progress,
+    workflow: run.workflow,
+    incarnation: run.incarnation,
+    planVersion: planVersionOfTask,
+  };
+}
+
+/** Recorded steps, as many as fit in one page. */
+export interface StepPage {
+  readonly records: StepRecordShape[];
+  readonly hasMore: boolean;
+}
+
+const noSteps: StepPage = { records: [], hasMore: false };
+
+/** The steps of a task with a greater event number than `after`, in order. At least one, if there is one. */
+export function stepPage(run: Run, task: number, after: number): StepPage {
+  const records: StepRecordShape[] = [];
+  let bytes = 0;
+  for (const step of run.steps) {
+    if (step.task !== task || step.eventNumber <= after) {
+      continue;
+    }
+    bytes += (step.value?.length ?? 0) + (step.failure === undefined ? 0 : 1024) + 64;
+    if (records.length > 0 && bytes > stepPageBytes) {
+      return { records, hasMore: true };
+    }
+    records.push(stepShape(step));
+  }
+  return { records, hasMore: false };
+}
+
+/** `pawl.v1.StepRecord` of a recorded step. */
+export function stepShape(step: Step): StepRecordShape {
+  return {
+    name: step.name,
+    key: step.key,
+    value: step.value,
+    failure: step.failure === undefined ? undefined : shapeOfFailure(step.failure),
+    observedAtMs: step.observedAtMs,
+    seenThrough: step.seenThrough,
+    number: step.eventNumber,
+  };
+}
+
+/** What is left of the attempt's time, in ms; 0 when nothing bounds it. */
+function attemptMs(task: Task, spec: TaskSpec): number {
+  const { startToCloseMs, scheduleToCloseMs } = spec;
+  const untilClose =
+    scheduleToCloseMs === undefined
+      ? undefined
+      : Math.max(1, task.firstReadyAtMs + scheduleToCloseMs - task.leasedAtMs);
+  if (startToCloseMs === undefined) {
+    return untilClose ?? 0;
+  }
+  // A length of zero is due at once, while 0 on the wire means no limit.
+  return Math.max(1, Math.min(startToCloseMs, untilClose ?? startToCloseMs));
+}
+
+function dependencyOutputs(run: Run, needs: readonly number[]): DependencyOutputShape[] {
+  let inlineBytes = 0;
+  return needs.map((need) => {
+    const output = run.tasks[need]?.output;
+    inlineBytes += output?.length ?? 0;
+    const isInline = output === undefined || inlineBytes <= dependencyBytesMax;
+    return {
+      task: run.plan.tasks[need]?.name ?? "",
+      output: isInline ? output : referenceTo(output),
+    };
+  });
+}
+
+/** A payload that names content by its hash; ReadBlob gives it, also when it lies inline in the run. */
+function referenceTo(payload: Uint8Array): Uint8Array {
+  const shape = decodePayload(payload);
+  if (shape.body.case !== "data") {
+    return payload;
+  }
+  const sha256 = hashOfContent(payload, shape.body.value);
+  const value = { sha256, sizeBytes: BigInt(shape.body.value.length) };
+  return encodePayload({ ...shape, body: { case: "blob", value } });
+}

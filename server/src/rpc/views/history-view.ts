@@ -1,0 +1,186 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
+import type { EventBody } from "../../core/event.js";
+import { lostLeaseCause } from "../../core/lease-cause.js";
+import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
+import type { WatchedEvent } from "../../kernel/kernel-api.js";
+import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
+import { reviewId } from "./review-view.js";
+
+type EventInit = MessageInitShape<typeof HistoryEventSchema>;
+
+/** What differs from type to type; what is absent stays empty. */
+interface Parts {
+  readonly task?: number;
+  readonly attempt?: number;
+  readonly leaseVersion?: number;
+  readonly operation?: number;
+  readonly step?: string;
+  readonly review?: number;
+  readonly payload?: Uint8Array | undefined;
+  readonly failure?: FailureLike | undefined;
+  readonly detail?: string;
+  readonly principal?: string;
+}
+
+/** `pawl.v1.HistoryEvent` of a stored event. */
+export function historyView(watched: WatchedEvent): EventInit {
+  const { sequence, number, atMs, body } = watched.event;
+  const parts = partsOf(body);
+  const { payload, failure } = parts;
+  return {
+    sequence: BigInt(sequence),
+    number,
+    at: timestampFromMs(atMs),
+    type: body.case.charAt(0).toUpperCase() + body.case.slice(1),
+    task: parts.task === undefined ? "" : watched.taskName(parts.task),
+    attempt: parts.attempt ?? 0,
+    leaseVersion: parts.leaseVersion ?? 0,
+    operationKey: parts.operation === undefined ? "" : watched.operationKey(parts.operation),
+    step: parts.step ?? "",
+    reviewId: parts.review === undefined ? "" : reviewId(watched.runNumber, parts.review),
+    detail: parts.detail ?? "",
+    principal: parts.principal ?? "",
+    ...(payload === undefined ? {} : { payload: payloadOf(payload) }),
+    ...(failure === undefined ? {} : { failure: failureView(failure) }),
+  };
+}
+
+function partsOf(body: EventBody): Parts {
+  switch (body.case) {
+    case "runStarted":
+    case "cancelRequested":
+    case "runClosed":
+    case "runFaulted":
+    case "storeCreated":
+    case "checkpointSealed":
+      return partsOfRun(body);
+    case "operationIntended":
+    case "operationObserved":
+    case "operationDoubted":
+    case "operationReconciled":
+    case "reviewOpened":
+    case "reviewResolved":
+      return partsOfOperation(body);
+    default:
+      return partsOfTask(body);
+  }
+}
+
+type RunCase =
+  | "runStarted"
+  | "cancelRequested"
+  | "runClosed"
+  | "runFaulted"
+  | "storeCreated"
+  | "checkpointSealed";
+type OperationCase =
+  | "operationIntended"
+  | "operationObserved"
+  | "operationDoubted"
+  | "operationReconciled"
+  | "reviewOpened"
+  | "reviewResolved";
+
+function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
+  switch (body.case) {
+    case "runStarted": {
+      const { workflow, input, principal } = body.value;
+      return { payload: input, detail: `Workflow "${workflow}" began.`, principal };
+    }
+    case "cancelRequested": {
+      const { reason, principal } = body.value;
+      return { detail: `The run was asked to stop${quoted(reason)}.`, principal };
+    }
+    case "runClosed": {
+      const { status, failure, principal } = body.value;
+      return { failure, detail: `The run is ${runStatusName(status)}.`, principal };
+    }
+    case "runFaulted":
+      return {
+        detail: `The kernel's own code failed at ${body.value.command}: ${body.value.error}`,
+      };
+    default:
+      return {};
+  }
+}
+
+function partsOfTask(body: Exclude<EventBody, { case: RunCase | OperationCase }>): Parts {
+  switch (body.case) {
+    case "taskLeased": {
+      const { task, leaseVersion, attempt, worker } = body.value;
+      return { task, leaseVersion, attempt, detail: `Worker "${worker}" got it.` };
+    }
+    case "leaseEnded": {
+      const { task, leaseVersion, failure, reason, next } = body.value;
+      const detail = `The lease ended (${lostLeaseCause(reason)}); the task is ${taskStatusName(next)}.`;
+      return { task, leaseVersion, failure, detail };
+    }
+    case "taskCompleted":
+      return { ...leaseOf(body.value), payload: body.value.output };
+    case "attemptFailed": {
+      const { failure, next } = body.value;
+      return { ...leaseOf(body.value), failure, detail: `The task is ${taskStatusName(next)}.` };
+    }
+    case "taskReady":
+      return { task: body.value.task };
+    case "taskTimedOut":
+      return { task: body.value.task, failure: body.value.failure };
+    case "taskCancelled":
+      return { ...leaseOf(body.value), failure: body.value.failure };
+    case "stepRecorded": {
+      const { name, key, value, failure } = body.value;
+      const step = key === undefined ? name : `${name}/${key}`;
+      return { ...leaseOf(body.value), step, payload: value, failure };
+    }
+  }
+}
+
+function leaseOf(value: { readonly task: number; readonly leaseVersion: number }): Parts {
+  return { task: value.task, leaseVersion: value.leaseVersion };
+}
+
+function partsOfOperation(body: Extract<EventBody, { case: OperationCase }>): Parts {
+  switch (body.case) {
+    case "operationIntended": {
+      const { operation, leaseVersion, declaration, intentId, task, principal } = body.value;
+      const detail = `Call "${intentId}" may begin.`;
+      const holder = leaseVersion === 0 ? {} : { task, leaseVersion };
+      return { operation, payload: declaration?.payload, detail, principal, ...holder };
+    }
+    case "operationObserved": {
+      const { operation, outcome, next, late } = body.value;
+      const when = late ? " after its lease had ended" : "";
+      const detail = `The call ended${when}; the operation is ${operationStatusName(next)}.`;
+      return outcome.case === "result"
+        ? { operation, payload: outcome.value, detail }
+        : { operation, failure: outcome.value, detail };
+    }
+    case "operationDoubted":
+      return {
+        operation: body.value.operation,
+        detail: "Whether the effect happened became unknown.",
+      };
+    case "operationReconciled": {
+      const { operation, finding, next } = body.value;
+      const detail = `A look-up told; the operation is ${operationStatusName(next)}.`;
+      if (finding.case === "found") {
+        return { operation, payload: finding.value, detail };
+      }
+      return finding.case === "unknown"
+        ? { operation, failure: finding.value, detail }
+        : { operation, detail };
+    }
+    case "reviewOpened":
+      return { review: body.value.review, detail: body.value.known };
+    case "reviewResolved": {
+      const { review, result, reason, principal } = body.value;
+      return { review, payload: result, detail: reason, principal };
+    }
+  }
+}
+
+function quoted(reason: string): string {
+  return reason === "" ? "" : ` ("${reason}")`;
+}

@@ -1,0 +1,70 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type ReviewSchema, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { legalChoices } from "../../core/decide/resolve-review.js";
+import { notFound } from "../../core/rejection.js";
+import type { Run } from "../../core/state.js";
+import { RejectionError } from "../../kernel/outcome.js";
+import { requireText } from "../validate/fields.js";
+import { timestampView } from "./payload-view.js";
+
+/** Id of a review: the number of its run in the store, and its own number in the run. */
+export function reviewId(runNumber: number, review: number): string {
+  return `${runNumber}-${review}`;
+}
+
+/** The numbers in an id of a review. */
+export interface ReviewNumbers {
+  readonly runNumber: number;
+  readonly review: number;
+}
+
+/**
+ * Reads an id of a review.
+ *
+ * @throws RejectionError PAWL_INVALID_FIELD when it is empty or overlong, PAWL_REVIEW_NOT_FOUND when no review can have it.
+ */
+export function parseReviewId(id: string): ReviewNumbers {
+  requireText(id, "review_id", { min: 1, max: 200 });
+  const parts = /^([0-9]{1,15})-([0-9]{1,9})$/.exec(id);
+  if (parts === null) {
+    throw new RejectionError(notFound("review", id));
+  }
+  return { runNumber: Number(parts[1]), review: Number(parts[2]) };
+}
+
+/** `pawl.v1.Review` of a review's state; undefined when the aggregate has no such review. */
+export function reviewView(
+  run: Run,
+  number: number,
+  runNumber: number,
+): MessageInitShape<typeof ReviewSchema> | undefined {
+  const review = run.reviews[number];
+  if (review === undefined) {
+    return undefined;
+  }
+  const openedAt = timestampView(review.openedAtMs);
+  const resolvedAt = timestampView(review.resolvedAtMs);
+  const isAboutOperation = review.subject === ReviewSubject.OPERATION;
+  const task = waitingTask(run, review.waitingTasks);
+  return {
+    reviewId: reviewId(runNumber, number),
+    namespace: run.namespace,
+    runId: run.kind === "ledger" ? "" : run.runId,
+    task,
+    subject: review.subject,
+    operationKey: isAboutOperation ? (run.operations[review.operation]?.declaration.key ?? "") : "",
+    known: review.known,
+    choices: legalChoices(run, review),
+    version: review.version,
+    resolution: review.choice,
+    resolvedBy: review.principal,
+    reason: review.reason,
+    ...(openedAt === undefined ? {} : { openedAt }),
+    ...(resolvedAt === undefined ? {} : { resolvedAt }),
+  };
+}
+
+function waitingTask(run: Run, waiting: readonly number[]): string {
+  const [first] = waiting;
+  return first === undefined ? "" : (run.plan.tasks[first]?.name ?? "");
+}

@@ -1,0 +1,41 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type RunSchema, RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Run } from "../../core/state.js";
+import { explainRun } from "../../core/view/why.js";
+import { failureView, timestampView } from "./payload-view.js";
+
+/** `pawl.v1.Run` of a run's state. */
+export function runView(run: Run, nowMs: number): MessageInitShape<typeof RunSchema> {
+  const startedAt = timestampView(run.startedAtMs);
+  const closedAt = timestampView(run.closedAtMs);
+  return {
+    namespace: run.namespace,
+    runId: run.runId,
+    incarnation: run.incarnation,
+    workflow: run.workflow,
+    status: run.status,
+    version: run.version,
+    planVersion: 1,
+    cancelRequested: run.cancelRequestedAtMs !== 0,
+    taskCounts: countTasks(run),
+    why: explainRun(run, nowMs),
+    labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
+    fingerprint: run.fingerprint,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(closedAt === undefined ? {} : { closedAt }),
+    ...(run.failure === undefined || run.status !== RunStatus.FAILED
+      ? {}
+      : { failure: failureView(run.failure) }),
+  };
+}
+
+function countTasks(run: Run): { status: TaskStatus; count: number }[] {
+  const counts = new Map<TaskStatus, number>();
+  for (const { status } of run.tasks) {
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  return Object.values(TaskStatus).flatMap((status) => {
+    const count = counts.get(status) ?? 0;
+    return count === 0 ? [] : [{ status, count }];
+  });
+}

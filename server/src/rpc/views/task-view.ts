@@ -1,0 +1,46 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { nextDeadlineMs } from "../../core/deadline.js";
+import type { Run } from "../../core/state.js";
+import { taskTransitions } from "../../core/transitions.js";
+import { explainWait } from "../../core/view/why.js";
+import { failureView, payloadOf, timestampView } from "./payload-view.js";
+
+/** What a task's view is made with. */
+export interface TaskViewOptions {
+  readonly nowMs: number;
+  /** Lists leave outputs out. */
+  readonly withOutput: boolean;
+}
+
+/** `pawl.v1.Task` of a task's state; undefined when the run has no such task. */
+export function taskView(
+  run: Run,
+  number: number,
+  { nowMs, withOutput }: TaskViewOptions,
+): MessageInitShape<typeof TaskSchema> | undefined {
+  const task = run.tasks[number];
+  const spec = run.plan.tasks[number];
+  if (task === undefined || spec === undefined) {
+    return undefined;
+  }
+  const waitsUntil = timestampView(nextDeadlineMs(run, task, spec) ?? 0);
+  return {
+    name: spec.name,
+    kind: spec.kind,
+    queue: spec.queue,
+    status: task.status,
+    version: task.version,
+    attempt: task.attempt,
+    attemptsLeft: Math.max(0, spec.retry.attemptsMax - task.usedAttempts),
+    leaseVersion: task.leaseVersion,
+    worker: task.status === TaskStatus.LEASED ? task.worker : "",
+    waitsFor: explainWait(run, number, nowMs),
+    next: [...(taskTransitions.get(task.status) ?? [])],
+    needs: spec.needs.map((need) => run.plan.tasks[need]?.name ?? ""),
+    ...(waitsUntil === undefined ? {} : { waitsUntil }),
+    ...(withOutput && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
+    ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
+    ...(task.progress === undefined ? {} : { progress: payloadOf(task.progress) }),
+  };
+}
