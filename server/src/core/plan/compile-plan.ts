@@ -20,8 +20,8 @@ class PlanProblem extends Error {
 }
 
 /**
- * Checks a plan as received and fills in its defaults. Refusals, in this order: size, form, number of tasks, each
- * task (name, duplicate, kind, queue, priority, retry, timeouts), needs, output, cycle.
+ * Checks a plan as received and fills in its defaults. Refusals, in this order: size, form, number of tasks; of all tasks
+ * name, duplicate, kind, queue; then task by task needs, priority, retry, timeouts, grace; output; cycle.
  */
 export function compilePlan(bytes: Uint8Array): CompileResult {
   try {
