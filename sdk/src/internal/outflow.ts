@@ -53,6 +53,12 @@ export class Outflow<Message> implements AsyncIterable<Message>, AsyncIterator<M
     return Promise.resolve({ done: true, value: undefined });
   }
 
+  /** The stream failed. Connect gives up a request stream by this; without it, the real error would be lost. */
+  throw(): Promise<IteratorResult<Message>> {
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
   #give(): void {
     if (this.#reader === undefined || this.#isEnded) {
       return;
