@@ -1,7 +1,25 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run } from "../../core/state.js";
+import { readU32, readU64, writeU32, writeU64 } from "../../log/bytes.js";
+import { operationKeyKey, visibilityKey } from "../../log/key.js";
+import { sha256 } from "../../log/sha256.js";
 import type { Store } from "../../log/store.js";
 import type { OperationFilter, Page, RunFilter } from "../kernel-api.js";
 import type { Residency } from "../residency.js";
+import type { Resident } from "../resident.js";
+import { listField, openReviewValue } from "./index-entries.js";
+import { readTargetRow } from "./index-rows.js";
+import { type Listing, readPage } from "./list-page.js";
+import {
+  ascending,
+  type CandidateStream,
+  descending,
+  IndexStream,
+  IntersectionStream,
+  MovingStream,
+  type PlaceOrder,
+} from "./list-stream.js";
 import type { StoredRuns } from "./run-reader.js";
 
 /** What lists are made from. */
@@ -20,7 +38,28 @@ export interface PageRequest {
   readonly token: string;
 }
 
-/** Lists across runs. Answers are computed from the pending state; the caller holds them back until it is durable. */
+/** States of a run that has ended. */
+const endedStatuses: readonly number[] = [
+  RunStatus.COMPLETED,
+  RunStatus.FAILED,
+  RunStatus.CANCELLED,
+  RunStatus.TERMINATED,
+];
+
+/** States of an operation that is not settled: those are listed by rows of their own. */
+const unsettledStatuses: ReadonlySet<number> = new Set([
+  OperationStatus.INTENDED,
+  OperationStatus.IN_DOUBT,
+  OperationStatus.NEEDS_REVIEW,
+]);
+
+/** Place in lists ordered by run number and number of the part. */
+const numberPlaceBytes = 12;
+
+/**
+ * Lists across runs: index rows of runs that have nothing newer in memory, merged with those in memory that have. No row comes twice, and
+ * none is missed that existed throughout. Answers are computed from the pending state; the caller holds them back until it is durable.
+ */
 export class Lists {
   readonly #parts: ListsParts;
 
@@ -28,38 +67,199 @@ export class Lists {
     this.#parts = parts;
   }
 
-  /** Runs, newest first. @throws RejectionError PAWL_INVALID_PAGE_TOKEN */
-  async listRuns<T>(
+  /**
+   * Runs, newest first.
+   * @throws RejectionError PAWL_INVALID_PAGE_TOKEN
+   */
+  listRuns<T>(
     filter: RunFilter,
     page: PageRequest,
     project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>> {
-    await this.#parts.ready;
-    throw new Error(`${filter.namespace} ${page.token} ${typeof project}`);
+    const { namespace, status, workflow } = filter;
+    const isMatch = (run: Run): boolean =>
+      run.kind === "run" &&
+      run.namespace === namespace &&
+      (status === 0 || run.status === status) &&
+      (workflow === "" || run.workflow === workflow);
+    return this.#list(page, {
+      filter: ["runs", namespace, `${status}`, workflow],
+      placeBytes: numberPlaceBytes,
+      order: descending,
+      stream: (after) => this.#runStream(filter, after),
+      inMemory: ({ run, number }) => (isMatch(run) ? [candidateOf(number, 0)] : []),
+      isMatch,
+      project: (run, runNumber) => project(run, runNumber),
+    });
   }
 
-  /** Operations. @throws RejectionError PAWL_INVALID_PAGE_TOKEN */
+  /**
+   * Operations. Unsettled ones by their runs' age, the oldest first; all, and settled ones, in the order of their keys' hashes, since only
+   * the ledger itself holds them; those of one run by number.
+   * @throws RejectionError PAWL_INVALID_PAGE_TOKEN
+   */
   async listOperations<T>(
     filter: OperationFilter,
     page: PageRequest,
     project: (run: Run, operation: number, runNumber: number) => T,
   ): Promise<Page<T>> {
-    await this.#parts.ready;
-    throw new Error(`${filter.namespace} ${page.token} ${typeof project}`);
+    const { namespace, runId, status } = filter;
+    const isMatch = (run: Run, number: number): boolean => {
+      const operation = run.operations[number];
+      const isWanted = operation !== undefined && (status === 0 || operation.status === status);
+      return isWanted && run.namespace === namespace && (runId === "" || run.runId === runId);
+    };
+    const listing = {
+      filter: ["operations", namespace, runId, `${status}`],
+      isMatch,
+      project: (run: Run, runNumber: number, number: number) => project(run, number, runNumber),
+    };
+    if (runId !== "") {
+      const resident = await this.#findRun(namespace, runId);
+      return this.#list(page, {
+        ...listing,
+        ...{ placeBytes: numberPlaceBytes, order: ascending, stream: () => undefined },
+        inMemory: (other) =>
+          other === resident ? numbersOf(other.run.operations, other.number) : [],
+        always: resident,
+      });
+    }
+    if (unsettledStatuses.has(status)) {
+      const listed = { namespace, field: listField.operationStatus, value: `${status}` };
+      return this.#list(page, {
+        ...listing,
+        ...{ placeBytes: numberPlaceBytes, order: ascending },
+        stream: (after) => this.#fieldStream(listed, ascending, after),
+        inMemory: ({ run, number }) =>
+          run.namespace === namespace
+            ? numbersOf(
+                [...run.unsettled].map((at) => ({ number: at })),
+                number,
+              )
+            : [],
+      });
+    }
+    return this.#list(page, {
+      ...listing,
+      ...{ placeBytes: 32, order: ascending },
+      stream: (after) => this.#ledgerStream(namespace, after),
+      inMemory: (resident) => (resident.run.namespace === namespace ? newKeysOf(resident) : []),
+    });
   }
 
-  /** Open reviews, oldest first. @throws RejectionError PAWL_INVALID_PAGE_TOKEN */
-  async listReviews<T>(
+  /**
+   * Open reviews, oldest first by their runs' age.
+   * @throws RejectionError PAWL_INVALID_PAGE_TOKEN
+   */
+  listReviews<T>(
     namespace: string,
     page: PageRequest,
     project: (run: Run, runNumber: number, review: number) => T,
   ): Promise<Page<T>> {
-    await this.#parts.ready;
-    throw new Error(`${namespace} ${page.token} ${typeof project}`);
+    const listed = { namespace, field: listField.review, value: openReviewValue };
+    return this.#list(page, {
+      filter: ["reviews", namespace],
+      ...{ placeBytes: numberPlaceBytes, order: ascending, project },
+      stream: (after) => this.#fieldStream(listed, ascending, after),
+      inMemory: ({ run, number }) =>
+        run.namespace === namespace ? numbersOf(run.reviews, number) : [],
+      isMatch: (run, number) =>
+        run.namespace === namespace && run.reviews[number]?.resolvedAtMs === 0,
+    });
   }
 
   /** Number of the aggregate that holds an operation key: in memory, in the tail or in rows. */
   findOperation(namespace: string, operationKey: string): number | undefined {
+    for (const { run, number, isDirty } of this.#parts.residency.values()) {
+      if (isDirty && run.namespace === namespace && run.operationsByKey.has(operationKey)) {
+        return number;
+      }
+    }
     return this.#parts.runs.findOperation(namespace, operationKey);
   }
+
+  async #list<T>(page: PageRequest, listing: Listing<T>): Promise<Page<T>> {
+    await this.#parts.ready;
+    return await readPage(this.#parts, page, listing);
+  }
+
+  #runStream(
+    { namespace, status, workflow }: RunFilter,
+    after: Uint8Array | undefined,
+  ): CandidateStream {
+    const stream = (field: string, value: string): IndexStream =>
+      this.#fieldStream({ namespace, field, value }, descending, after);
+    const ofStatus = (value: number): IndexStream => stream(listField.status, `${value}`);
+    if (workflow !== "") {
+      const ofWorkflow = stream(listField.workflow, workflow);
+      return status === 0
+        ? ofWorkflow
+        : new IntersectionStream(ofWorkflow, ofStatus(status), descending);
+    }
+    return status === 0
+      ? new MovingStream(ofStatus(RunStatus.RUNNING), endedStatuses.map(ofStatus), descending)
+      : ofStatus(status);
+  }
+
+  #fieldStream(
+    listed: { readonly namespace: string; readonly field: string; readonly value: string },
+    order: PlaceOrder,
+    after: Uint8Array | undefined,
+  ): IndexStream {
+    const { store, partition } = this.#parts;
+    const prefix = visibilityKey.prefix({ partition, ...listed });
+    return new IndexStream({
+      ...{ store, prefix, order, after },
+      read: ({ key }) => {
+        const place = key.subarray(prefix.length);
+        return { place, runNumber: readU64(place, 0), number: readU32(place, 8) };
+      },
+    });
+  }
+
+  /** All operations of a namespace, by the hash of their key. */
+  #ledgerStream(namespace: string, after: Uint8Array | undefined): IndexStream {
+    const { store, partition } = this.#parts;
+    const prefix = operationKeyKey.prefix({ partition, namespace });
+    return new IndexStream({
+      ...{ store, prefix, order: ascending, after },
+      read: ({ key, value }) => ({
+        place: key.subarray(prefix.length),
+        ...readTargetRow(key, value),
+      }),
+    });
+  }
+
+  async #findRun(namespace: string, runId: string): Promise<Resident | undefined> {
+    for (;;) {
+      const found = this.#parts.residency.findRun(namespace, runId);
+      if (!(found instanceof Promise)) {
+        return found;
+      }
+      await found;
+    }
+  }
+}
+
+function candidateOf(runNumber: number, number: number): ReturnType<typeof numbersOf>[number] {
+  const place = new Uint8Array(numberPlaceBytes);
+  writeU64(place, 0, runNumber);
+  writeU32(place, 8, number);
+  return { place, runNumber, number };
+}
+
+function numbersOf(
+  parts: Iterable<{ readonly number: number }>,
+  runNumber: number,
+): { readonly place: Uint8Array; readonly runNumber: number; readonly number: number }[] {
+  return Array.from(parts, ({ number }) => candidateOf(runNumber, number));
+}
+
+/** Operations of a run whose keys are in no row yet. */
+function newKeysOf({ run, number: runNumber, stored }: Resident): ReturnType<typeof numbersOf> {
+  return run.operations.slice(stored.operationKeys).map(({ number, declaration }) => ({
+    place: sha256(Buffer.from(declaration.key, "utf8")),
+    runNumber,
+    number,
+  }));
 }

@@ -86,9 +86,16 @@ export class StoredRuns implements RunReader {
     return this.#replayPending(run, resident.pending, turnBaseMs);
   }
 
-  /** The state of a run that has nothing newer in memory, without making it resident. Undefined: there is none. */
-  async peek(number: number): Promise<MutableRun | undefined> {
-    return (await this.#read(number))?.run;
+  /**
+   * The state of a run that has nothing newer in memory, without making it resident. Undefined: there is none; `paged`: its parts must be
+   * read, which takes a residence, so that nobody changes them meanwhile.
+   */
+  peek(number: number): MutableRun | "paged" | undefined {
+    const row = readRow(this.source, number);
+    if (row === undefined || row.row.split) {
+      return row === undefined ? undefined : "paged";
+    }
+    return restore(this.source, number, row, noParts).run;
   }
 
   async #read(number: number): Promise<StoredRun | undefined> {
