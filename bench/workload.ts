@@ -1,6 +1,5 @@
 import {
   json,
-  type OpenTask,
   type PlanRef,
   plan,
   type Schema,
@@ -16,10 +15,10 @@ export interface Content {
 /** Takes what it is given: the bench measures the kernel, not a validator. */
 const anyContent: Schema<Content, Content> = json<{ content: string }>();
 
-const echoRef: OpenTask<Content, Content> = task<Content>("bench.echo");
-
 /** The task that answers what it is given. */
-export const echo: ServedTask<Content, Content> = echoRef.run(async (_ctx, input) => input);
+export const echo: ServedTask<Content, Content> = task("bench.echo", {
+  input: anyContent,
+}).run(async (_ctx, input) => input);
 
 /** A random text of 84 characters: with its JSON around it, 100 bytes. */
 export function makeContent(): Content {

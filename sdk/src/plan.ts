@@ -39,10 +39,13 @@ type OwnInput<Sent, RunInput> = [Sent] extends [undefined]
     ? { readonly input?: Sent }
     : { readonly input: Sent };
 
+/** Names that a task may need: all others. Where the names are known only at run time, any text; `plan` checks it then. */
+type OtherNames<Tasks, Name> = string extends keyof Tasks ? string : Exclude<keyof Tasks, Name>;
+
 /** Each task with what its types demand: needs that exist, and an input that fits. */
 export type CheckedTasks<Tasks, RunInput> = {
   readonly [Name in keyof Tasks]: Tasks[Name] extends { readonly task: infer Ref }
-    ? { readonly task: Ref; readonly needs?: readonly Exclude<keyof Tasks, Name>[] } & OwnInput<
+    ? { readonly task: Ref; readonly needs?: readonly OtherNames<Tasks, Name>[] } & OwnInput<
         SentTo<Ref>,
         RunInput
       >

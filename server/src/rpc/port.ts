@@ -29,6 +29,8 @@ export interface PortOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** A local socket instead of host and port: only who may write to its file can connect. */
+  readonly socketPath?: string | undefined;
   readonly timers: Timers;
   /** How long a connection may take to send its first bytes, in ms. */
   readonly handshakeMs: number;
@@ -69,8 +71,8 @@ export class Port {
    * @throws ListenError PAWL_PORT_IN_USE, PAWL_HOST_REFUSED (not a loopback address) or PAWL_LISTEN_FAILED.
    */
   static async open(options: PortOptions): Promise<Port> {
-    const { host, port } = options;
-    if (!loopback.test(host)) {
+    const { host, port, socketPath } = options;
+    if (socketPath === undefined && !loopback.test(host)) {
       const message =
         `Expected a loopback address (127.0.0.1, ::1 or localhost), but it is "${host}". ` +
         "Without TLS and tokens the kernel must not be reachable from elsewhere; put a proxy with both before it.";
@@ -79,12 +81,12 @@ export class Port {
     const opened = new Port(options);
     await new Promise<void>((resolve, reject) => {
       opened.#server.once("error", (error) => reject(listenError(error, options)));
-      opened.#server.listen({ host, port }, resolve);
+      opened.#server.listen(socketPath === undefined ? { host, port } : { path: socketPath }, resolve);
     });
     return opened;
   }
 
-  /** The port's number. */
+  /** The port's number; 0 for a local socket. */
   get number(): number {
     const address = this.#server.address();
     return typeof address === "object" && address !== null ? address.port : 0;

@@ -42,6 +42,8 @@ export interface ServeOptions {
   readonly host?: string;
   /** 0: any free one. Default 7295. */
   readonly port?: number;
+  /** A local socket instead of host and port. */
+  readonly socketPath?: string;
   /** Default: Node's. */
   readonly timers?: Timers;
   /** Default: Node's. */
@@ -82,6 +84,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const opened = await Port.open({
     host,
     port,
+    socketPath: options.socketPath,
     handshakeMs,
     timers: edge.timers,
     onHttp2: (socket) => injector.injectConnection(socket),
