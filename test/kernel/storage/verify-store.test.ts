@@ -1,0 +1,73 @@
+import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
+import { KINDS, rangeOfKind } from "@pawl/server/log/key.js";
+import type { MemoryDisk } from "@pawl/server/log/memory-store.js";
+import { readMeta } from "@pawl/server/log/meta.js";
+import type { VerifyReport } from "@pawl/server/log/verify-log.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { testFence, testPartition } from "../../support/kernel.js";
+import { Crashing } from "./support/crashing.js";
+import { checkpointOptions, deeds } from "./support/deeds.js";
+
+async function problemsOn(disk: MemoryDisk): Promise<string[]> {
+  const store = disk.open({ epoch: testFence.epoch });
+  const meta = readMeta(store, testPartition);
+  const reports: VerifyReport[] = [];
+  for await (const report of verifyStore(store, { partition: testPartition, meta })) {
+    reports.push(report);
+  }
+  await store.close();
+  const done = reports.at(-1);
+  const problems = reports.filter((report) => report.kind === "problem");
+  expect(done).toMatchObject({ kind: "done", isComplete: true, problems: problems.length });
+  return problems.map(({ message }) => message);
+}
+
+describe("verifying a store", () => {
+  it("finds that replaying every history gives its rows, wherever the kernel was cut off", async () => {
+    await fc.assert(
+      fc.asyncProperty(checkpointOptions, deeds, fc.nat(3), async (options, list, kept) => {
+        const crashing = await Crashing.create(options);
+        for (const deed of list) {
+          await crashing.do(deed);
+        }
+        crashing.memory.powerCut(kept);
+        expect(await problemsOn(crashing.memory.disk)).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("names every row that is gone, and every one that is not as its history says", async () => {
+    const crashing = await Crashing.create({ beginBytes: 0 });
+    for (const plan of [0, 1, 2, 2]) {
+      await crashing.do({ kind: "start", plan });
+    }
+    await crashing.do({ kind: "restart" });
+    await crashing.memory.close();
+    const { disk } = crashing.memory;
+    for (const { kind, form } of KINDS) {
+      if (form === "segment" || kind === 0) {
+        continue;
+      }
+      const store = disk.open({ epoch: testFence.epoch });
+      const [row] = await store.read({
+        ...rangeOfKind(kind, testPartition),
+        limit: 1,
+        reverse: true,
+      });
+      if (row === undefined) {
+        await store.close();
+        continue;
+      }
+      const write = { puts: [], deletes: [row.key], ranges: [] };
+      await store.putRows(write, testFence);
+      await store.close();
+      expect(await problemsOn(disk), `kind ${kind}`).not.toEqual([]);
+      const again = disk.open({ epoch: testFence.epoch });
+      await again.putRows({ puts: [row], deletes: [], ranges: [] }, testFence);
+      await again.close();
+      expect(await problemsOn(disk)).toEqual([]);
+    }
+  });
+});
