@@ -1,0 +1,45 @@
+import { openKernel } from "@pawl/server/kernel/open-kernel.js";
+import type { Kernel } from "@pawl/server/kernel/kernel.js";
+import { MemoryDisk } from "@pawl/server/log/memory-store.js";
+import { type RunningServer, type ServeOptions, startServer } from "@pawl/server/rpc/server.js";
+import { createMemoryStore, testFence } from "../../support/kernel.js";
+import { GrpcClient } from "./grpc-client.js";
+import { JsonClient } from "./json-client.js";
+
+/** A real kernel on a memory disk behind a real port, with a client of each protocol. */
+export interface TestServer {
+  readonly kernel: Kernel;
+  readonly server: RunningServer;
+  readonly grpc: GrpcClient;
+  readonly json: JsonClient;
+  /** Faults of the kernel's own code; a test that expects none leaves it empty. */
+  readonly faults: { readonly error: unknown; readonly where: string }[];
+  close(): Promise<void>;
+}
+
+/** Opens one. */
+export async function openTestServer(options: Partial<ServeOptions> = {}): Promise<TestServer> {
+  const disk = new MemoryDisk();
+  await createMemoryStore(disk);
+  const kernel = await openKernel({ store: disk.open({ epoch: testFence.epoch }) });
+  const faults: { error: unknown; where: string }[] = [];
+  const server = await startServer({
+    kernel,
+    port: 0,
+    onFault: (error, where) => faults.push({ error, where }),
+    ...options,
+  });
+  const grpc = new GrpcClient(server.port);
+  return {
+    kernel,
+    server,
+    grpc,
+    json: new JsonClient(server.port),
+    faults,
+    close: async () => {
+      grpc.close();
+      await server.close({ drainMs: 0 });
+      await kernel.close();
+    },
+  };
+}
