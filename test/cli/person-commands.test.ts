@@ -343,7 +343,7 @@ describe("pawl reviews resolve", () => {
     const end = await run("reviews", "resolve", "4-7", "--choice", "retry", "--reason", "x");
     expect(end.code).toBe(1);
     expect(end.errors).toBe(
-      "pawl: No review, version 0.\nReason: PAWL_REVIEW_NOT_FOUND (exit code 1)\nNext:\n  npx --no pawl reviews list\n",
+      "pawl: No review, version 4294967295.\nReason: PAWL_REVIEW_NOT_FOUND (exit code 1)\nNext:\n  npx --no pawl reviews list\n",
     );
   });
 });

@@ -23,8 +23,12 @@ export function refusedBy(rejection: Rejection, followUps: FollowUps): CliError 
 
 /** Makes of anything thrown an error that says what was expected, what happened, and what to do next. */
 export function describeError(error: unknown, place: ErrorPlace): CliError {
+  return error instanceof ConnectError ? describeCall(error, place) : describeOwn(error);
+}
+
+/** The same for what was thrown by this process itself, and not by a call. */
+export function describeOwn(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  if (error instanceof ConnectError) return describeCall(error, place);
   const reason = codeOf(error);
   if (error instanceof Error && reason?.startsWith("PAWL_") === true) {
     return new CliError(error.message, { exitCode: exitCodeOf(reason), reason, cause: error });
@@ -33,7 +37,7 @@ export function describeError(error: unknown, place: ErrorPlace): CliError {
 }
 
 /** An error nobody foresaw: told with its stack, since the stack is what its report needs. */
-export function describeDefect(error: unknown): CliError {
+function describeDefect(error: unknown): CliError {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new CliError(`Expected the command to end in a result, but its own code failed: ${text}`, {
     exitCode: exitCodes.refused,

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
-import { CliError, usageError } from "./cli-error.js";
+import { type CliError, usageError } from "./cli-error.js";
 import { type CliContext, processContext } from "./context.js";
-import { describeDefect } from "./describe-error.js";
+import { describeOwn } from "./describe-error.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
 import { printError } from "./print-error.js";
 import { buildProgram, type HostCommands } from "./program.js";
@@ -29,7 +29,7 @@ export async function main(
 function tell(context: CliContext, error: unknown, args: readonly string[]): ExitCode {
   const told = error instanceof CommanderError ? commandLineError(error, args) : error;
   if (told === undefined) return exitCodes.ok;
-  const cliError = told instanceof CliError ? told : describeDefect(told);
+  const cliError = describeOwn(told);
   printError(context, cliError, args.includes("--json"));
   return cliError.exitCode;
 }

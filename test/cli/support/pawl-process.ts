@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,6 +70,16 @@ function watch(child: ChildProcess): PawlProcess {
       look();
     });
   return { child, end, line };
+}
+
+/** The words that bash makes of a printed command, behind `npx --no pawl`. */
+export function wordsOf(command: string): string[] {
+  const script = `npx() { printf '%s\\0' "$@"; }; ${command}`;
+  const env = { ...process.env, LC_ALL: "C.UTF-8" };
+  const words = execFileSync("bash", ["-c", script], { encoding: "utf8", env }).split("\0");
+  const [no, pawl, ...args] = words.slice(0, -1);
+  if (no !== "--no" || pawl !== "pawl") throw new Error(`Expected npx --no pawl, got ${command}`);
+  return args;
 }
 
 /** The commands that a text tells people to run. */

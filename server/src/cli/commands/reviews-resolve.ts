@@ -45,7 +45,7 @@ export function addReviewsResolve(group: Command, context: CliContext): void {
     .option(
       "--expected-version <number>",
       "version you decided on, from reviews list (default: the present one)",
-      wholeNumber(0, UINT32_MAX),
+      wholeNumber(1, UINT32_MAX),
     );
   addKernelOptions(command).action(async (reviewId: string, options: ResolveOptions) => {
     const isDone = options.choice === ReviewChoice.DONE;
@@ -100,11 +100,11 @@ const CONSEQUENCES: Readonly<Record<ReviewChoice, string>> = {
 };
 
 /**
- * The version that an open review has now. For a review that is not open it is 0: the kernel then says whether it was
- * resolved the same way, another way, or never was.
+ * The version that an open review has now. For a review that is not open it is one that none ever has: the kernel then
+ * says whether it was resolved the same way, another way, or never was; and one that opens just now is not decided blindly.
  */
 async function presentVersion(session: KernelSession, reviewId: string): Promise<number> {
   const filter = { runId: "", includeResolved: false, limit: LIMIT_MAX };
   const { items } = await readReviews(session, filter);
-  return items.find((review) => review.reviewId === reviewId)?.version ?? 0;
+  return items.find((review) => review.reviewId === reviewId)?.version ?? UINT32_MAX;
 }

@@ -49,7 +49,7 @@ function addEndOptions(command: Command): Command {
     .option(
       "--expected-version <number>",
       "only if the run has this version",
-      wholeNumber(0, UINT32_MAX),
+      wholeNumber(1, UINT32_MAX),
     );
   return addKernelOptions(command);
 }

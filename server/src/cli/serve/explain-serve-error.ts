@@ -5,7 +5,7 @@ import { CliError } from "../cli-error.js";
 import { connect } from "../connection.js";
 import { exitCodes } from "../exit-codes.js";
 import { FollowUps, quoteWord } from "../follow-up.js";
-import { DEFAULT_HOST, kernelUrl } from "../kernel-url.js";
+import { kernelUrl, readKernelHint } from "../kernel-url.js";
 import { findListener } from "./find-listener.js";
 
 /** What was to be served where. */
@@ -21,24 +21,18 @@ const PROBE_MS = 2_000;
 
 /** Says of an error at start who is in the way, and what may be done. Other errors are given back as they are. */
 export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
-  if (error instanceof StoreLocked) return explainLocked(error);
+  if (error instanceof StoreLocked) return await explainLocked(error);
   if (error instanceof StoreError) return explainStore(error, place);
   if (!(error instanceof ListenError)) return error;
   return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
 }
 
-/** The folder is in use: the message names the process. */
-export function explainLocked(error: StoreLocked): CliError {
-  const { port } = error;
-  const info =
-    port === undefined
-      ? []
-      : [
-          new FollowUps({ url: kernelUrl(DEFAULT_HOST, port), namespace: undefined }).command(
-            "info",
-          ),
-        ];
-  return refused(error, info);
+/** The folder is in use: the message names the process, and the kernel is asked at the address it left. */
+export async function explainLocked(error: StoreLocked): Promise<CliError> {
+  const hint = await readKernelHint(error.directory);
+  if (hint?.port === undefined) return refused(error, []);
+  const url = kernelUrl(hint.host, hint.port);
+  return refused(error, [new FollowUps({ url, namespace: undefined }).command("info")]);
 }
 
 function explainStore(error: StoreError, { dir }: ServePlace): CliError {

@@ -11,8 +11,10 @@ import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { kernelUrl } from "../kernel-url.js";
 import type { Output } from "../output.js";
-import { readVersion } from "../version.js";
 import { explainServeError } from "./explain-serve-error.js";
+
+/** How long open calls may take to end by themselves; the rest of the 5 s of a stop is for the last checkpoint. */
+const DRAIN_MS = 2_000;
 
 /** A kernel that serves a data folder on a port. */
 export interface HostedKernel {
@@ -63,7 +65,6 @@ export async function hostKernel(
       kernel,
       host: options.host,
       port: options.port,
-      version: readVersion(),
       onFault: (error, where) => tellFault(out, error, where),
     });
     opened.push(server);
@@ -97,12 +98,14 @@ function hosted({ folder, kernel, server, host }: Parts): HostedKernel {
     isNew: folder.isNew,
     failed,
     close: async () => {
-      await server.close();
-      await kernel.close();
+      kernel.drain();
+      await server.close({ drainMs: DRAIN_MS });
+      // While the folder is still ours: afterwards the hint may be that of the next kernel.
       await removeKernelFile(folder.directory);
+      await kernel.close();
     },
     abandon: async () => {
-      await server.close();
+      await server.close({ drainMs: 0 });
       await removeKernelFile(folder.directory);
     },
   };

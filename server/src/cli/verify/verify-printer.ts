@@ -19,11 +19,12 @@ export class VerifyPrinter {
   readonly #dir: string;
   #problems = 0;
   #isDone = false;
-  #toldAtMs = 0;
+  #toldAtMs: number;
 
   constructor(out: Output, dir: string) {
     this.#out = out;
     this.#dir = dir;
+    this.#toldAtMs = out.clock.nowMs();
   }
 
   /** True once everything was checked and is as written. */

@@ -33,7 +33,7 @@ async function openToVerify(
   try {
     return await openDataFolder(resolve(context.cwd, dir), { create: false });
   } catch (error) {
-    if (error instanceof StoreLocked) throw explainLocked(error);
+    if (error instanceof StoreLocked) throw await explainLocked(error);
     if (!(error instanceof StoreError)) throw error;
     throw new CliError(error.message, {
       exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
