@@ -60,14 +60,20 @@ async function playAll(
   print: (line: Line) => void,
   signal: AbortSignal,
 ): Promise<Line[]> {
-  const left = [...rows];
+  const left = [...rows.entries()];
   const lines: Line[] = [];
+  let printed = 0;
   const playNext = async (): Promise<void> => {
-    for (let row = left.shift(); row !== undefined; row = left.shift()) {
-      if (signal.aborted) return;
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [place, row] = next;
       const line = await play(row, signal);
-      lines.push(line);
-      if (!signal.aborted) print(line);
+      if (signal.aborted) return;
+      lines[place] = line;
+      // In the order of the list, whichever is ready first.
+      for (let due = lines[printed]; due !== undefined; due = lines[printed]) {
+        print(due);
+        printed += 1;
+      }
     }
   };
   await Promise.all(Array.from({ length: atOnce }, playNext));

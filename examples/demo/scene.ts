@@ -143,15 +143,12 @@ export class Scene {
 
   /** Waits until a child has killed itself at its crash point, and notes it. */
   async diesByItself(name: string, child: Child): Promise<void> {
+    this.#killed.push(name);
     const { code, signal, lastErrors } = await child.ended;
     this.#children.delete(child);
-    if (signal !== "SIGKILL") {
-      const errors = lastErrors.join("\n");
-      throw new SceneError(
-        `expected the ${name} to be killed, but it ended with ${code}: ${errors}`,
-      );
-    }
-    this.#killed.push(name);
+    if (signal === "SIGKILL") return;
+    const errors = lastErrors.join("\n");
+    throw new SceneError(`expected the ${name} to be killed, but it ended with ${code}: ${errors}`);
   }
 
   /** Makes the crash point count from now on. */

@@ -28,7 +28,10 @@ export class Crew {
 
   /** Starts all three. Resolves when they are ready. Errors: `ChildHopeless`. */
   async start(): Promise<Addresses> {
-    const kernel = new KernelChild(this.#port, (url) => this.#arrive("kernel", url));
+    const kernel = new KernelChild(this.#port, (url, pid) => {
+      this.#pids.set("kernel", pid);
+      this.#arrive("kernel", url);
+    });
     this.#kernel = new KeptChild(kernel);
     this.#tickets = new KeptChild(this.#ticketsSpec());
     const { kernel: kernelUrl, tickets: ticketsUrl } = await this.#orGivenUp(this.#bothArrived());

@@ -16,11 +16,11 @@ const lookEveryMs = 500;
 export class KernelChild implements KeptSpec {
   readonly name = "kernel";
   readonly readyField = "listening";
-  readonly #onUrl: (url: string) => void;
+  readonly #onUrl: (url: string, pid: number) => void;
   #port: number;
 
   /** @param onUrl told of the kernel's address each time it is ready; after the first time it stays the same. */
-  constructor(port: number, onUrl: (url: string) => void) {
+  constructor(port: number, onUrl: (url: string, pid: number) => void) {
     this.#port = port;
     this.#onUrl = onUrl;
   }
@@ -46,7 +46,7 @@ export class KernelChild implements KeptSpec {
     }
     const url = urlOf(this.#port);
     say("kernel", `ready at ${url}, data in ./${kernelFolder} (process ${pid})`);
-    this.#onUrl(url);
+    this.#onUrl(url, pid);
   }
 
   async whyHopeless(end: ChildEnd): Promise<string | undefined> {
@@ -73,7 +73,7 @@ export class KernelChild implements KeptSpec {
       `process ${found.pid} serves ./${kernelFolder} at ${found.url} already; it is used`,
     );
     this.#port = found.port;
-    this.#onUrl(found.url);
+    this.#onUrl(found.url, found.pid);
     while (isAlive(found.pid)) await delay(lookEveryMs, undefined, { signal });
     say("kernel", `process ${found.pid} has ended; one of our own takes over`);
   }

@@ -1,0 +1,198 @@
+import { existsSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run } from "../set-up/running.js";
+import {
+  childNames,
+  expectGone,
+  expectOneTicket,
+  type JobFolder,
+  makeJobFolder,
+} from "./main-job-process.js";
+
+const finished = "Run incident-1 is finished.";
+
+let folder: JobFolder;
+
+beforeEach(() => {
+  folder = makeJobFolder();
+});
+
+afterEach(() => folder.remove());
+
+describe("the main job", () => {
+  it("makes one ticket, stays up, and leaves nothing behind after SIGTERM", async () => {
+    const job = folder.start();
+    await job.shows("All stay up");
+    expect(job.output()).toContain(finished);
+    expect(job.output()).toContain("1 call and 1 ticket under this key");
+    await expectOneTicket(job);
+    job.kill("SIGTERM");
+    expect(await job.exit).toEqual({ code: 0, signal: null });
+    expect(job.output()).toContain("nothing is left running");
+    await expectGone(job);
+  });
+
+  it("prints commands that run exactly as printed", async () => {
+    const job = folder.start();
+    await job.shows("All stay up");
+    expect(job.commands().map((command) => command.split(" ").slice(3, -1).join(" "))).toEqual([
+      "run show",
+      "why",
+      "op show",
+      "report",
+    ]);
+    for (const command of job.commands()) {
+      const shell = run("/bin/sh", ["-c", command], { cwd: folder.path });
+      const { code } = await shell.exit;
+      expect({ command, code, errors: shell.errors() }).toMatchObject({ code: 0, errors: "" });
+      expect(shell.output()).toContain("incident-1");
+    }
+  });
+
+  it.each(childNames)("goes on where it was when the %s is killed at any moment", async (name) => {
+    const job = folder.start();
+    const pid = await job.life(name, 1);
+    await job.life("worker", 1);
+    const waitMs = Math.floor(Math.random() * 2_500);
+    await sleep(waitMs);
+    process.kill(pid, "SIGKILL");
+    await job.life(name, 2);
+    await job.shows("All stay up");
+    expect(job.output(), `killed after ${waitMs} ms`).toContain(finished);
+    await expectOneTicket(job);
+  });
+
+  it("goes on when all three are killed, one after the other, again and again", async () => {
+    const job = folder.start();
+    await job.life("worker", 1);
+    for (let round = 1; round <= 2; round++) {
+      for (const name of childNames) {
+        process.kill(await job.life(name, round), "SIGKILL");
+        await job.life(name, round + 1);
+      }
+    }
+    await job.shows("All stay up");
+    await expectOneTicket(job);
+  });
+
+  it("whose supervisor is killed leaves nothing running, and the next start goes on", async () => {
+    const job = folder.start();
+    await job.shows("draft: attempt 1 begins");
+    job.kill("SIGKILL");
+    await job.exit;
+    const next = folder.start();
+    await next.shows("All stay up");
+    await expectGone(job);
+    expect(next.output()).toContain("incident-1 goes on where it was");
+    await expectOneTicket(next);
+  });
+});
+
+describe("stopping the main job", () => {
+  it("ends in order at Ctrl-C, which npm and the terminal both send", async () => {
+    const job = folder.start();
+    await job.shows("research: attempt 1 begins");
+    job.killGroup("SIGINT");
+    job.kill("SIGINT");
+    expect(await job.exit).toEqual({ code: 0, signal: null });
+    await expectGone(job);
+  });
+
+  it("ends at once when somebody insists after more than 500 ms", async () => {
+    const job = folder.start();
+    const worker = await job.life("worker", 1);
+    // A stopped worker cannot drain: the first signal alone would take its whole patience.
+    process.kill(worker, "SIGSTOP");
+    job.kill("SIGINT");
+    await sleep(700);
+    job.kill("SIGINT");
+    expect(await job.exit).toEqual({ code: 0, signal: null });
+    await expectGone(job);
+  });
+});
+
+describe("a second start", () => {
+  it("joins the first, shows the run, and ends", async () => {
+    const first = folder.start();
+    await first.shows("research: attempt 1 begins");
+    const second = folder.start();
+    expect(await second.exit).toEqual({ code: 0, signal: null });
+    expect(second.output()).toContain("this one joins it");
+    expect(second.output()).toContain(finished);
+    expect(second.lives("worker")).toEqual([]);
+    await first.shows("All stay up");
+    await expectOneTicket(first);
+  });
+
+  it("takes over when the first one is killed", async () => {
+    const first = folder.start();
+    await first.shows("research: attempt 1 begins");
+    const second = folder.start();
+    await second.shows("this one joins it");
+    first.kill("SIGKILL");
+    await second.shows("All stay up");
+    await expectOneTicket(second);
+  });
+
+  it("after the first has ended shows the finished run and the command for a new one", async () => {
+    const first = folder.start();
+    await first.shows("All stay up");
+    first.kill("SIGINT");
+    await first.exit;
+    const second = folder.start();
+    await second.shows("npm start -- --new starts another run");
+    expect(second.output()).toContain("Run incident-1 was finished already.");
+    await expectOneTicket(second);
+  });
+
+  it("with --new starts another run", async () => {
+    const first = folder.start();
+    await first.shows("All stay up");
+    const second = folder.start("--new");
+    expect(await second.exit).toEqual({ code: 0, signal: null });
+    expect(second.output()).toContain("Run incident-2 is finished.");
+    const third = folder.start("--new");
+    await third.exit;
+    expect(third.output()).toContain("Run incident-3 is finished.");
+  });
+});
+
+describe("a port that is taken", () => {
+  let server: Server;
+
+  beforeEach(async () => {
+    server = createServer((socket) => socket.resume().end("220 somebody else\r\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+
+  afterEach(async () => {
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("is told with who has it and how to take another, and nothing is left", async () => {
+    const address = server.address();
+    const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+    const job = folder.start("--port", `${port}`);
+    expect(await job.exit).toEqual({ code: 1, signal: null });
+    expect(job.errors()).toContain(`port ${port} of 127.0.0.1 to be free`);
+    expect(job.errors()).toMatch(/npm start -- --port \d+/);
+    if (process.platform === "linux") expect(job.errors()).toContain(`process ${process.pid}`);
+    await expectGone(job);
+  });
+});
+
+describe("wrong arguments", () => {
+  it.each([
+    [["--port", "seven"], 'Expected --port to be a number from 0 to 65535, but it is "seven".'],
+    [["--port", "70000"], 'Expected --port to be a number from 0 to 65535, but it is "70000".'],
+    [["--news"], "--news"],
+  ])("%j are refused before anything is started", async (args, message) => {
+    const job = folder.start(...args);
+    expect(await job.exit).toEqual({ code: 2, signal: null });
+    expect(job.errors()).toContain(message);
+    expect(existsSync(join(folder.path, ".pawl"))).toBe(false);
+  });
+});
