@@ -1,5 +1,6 @@
-import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
+import type { KernelApi } from "@pawl/server/kernel/kernel-api.js";
+import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, type ServeOptions, startServer } from "@pawl/server/rpc/server.js";
 import { createMemoryStore, testFence } from "../../support/kernel.js";
@@ -17,17 +18,24 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
+/** What may differ from test to test. */
+export interface TestServerOptions extends Partial<Omit<ServeOptions, "kernel">> {
+  /** Puts something before the kernel. */
+  readonly before?: (kernel: KernelApi) => KernelApi;
+}
+
 /** Opens one. */
-export async function openTestServer(options: Partial<ServeOptions> = {}): Promise<TestServer> {
+export async function openTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { before = (behind) => behind, ...serve } = options;
   const disk = new MemoryDisk();
   await createMemoryStore(disk);
   const kernel = await openKernel({ store: disk.open({ epoch: testFence.epoch }) });
   const faults: { error: unknown; where: string }[] = [];
   const server = await startServer({
-    kernel,
     port: 0,
     onFault: (error, where) => faults.push({ error, where }),
-    ...options,
+    ...serve,
+    kernel: before(kernel),
   });
   const grpc = new GrpcClient(server.port);
   return {

@@ -1,0 +1,107 @@
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { type Case, long, noRun, refused } from "./error-case.js";
+import { json, oneTask } from "./fixtures.js";
+
+const { method: run } = RunService;
+
+/** Every documented error of RunService that is a status. */
+export const runCases: readonly Case[] = [
+  refused(run.startRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runs: [] })),
+  refused(run.startRuns, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({
+    namespace: "other",
+    runs: [oneTask("n", "k")],
+  })),
+  refused(run.startAndAwait, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({})),
+  refused(run.startAndAwait, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    run: oneTask("", "k"),
+  })),
+  refused(run.startAndAwait, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({
+    namespace: "other",
+    run: oneTask("n", "k"),
+  })),
+  refused(run.startAndAwait, "ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT", ({ open }) => ({
+    run: oneTask(open.runId, "k", { input: json({ a: 2 }) }),
+  })),
+  refused(run.startAndAwait, "ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT", ({ open }) => ({
+    run: oneTask(open.runId, "k", { workflow: "other" }),
+  })),
+  refused(run.getRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.getRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.getRun, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({ ...noRun, namespace: "x" })),
+  refused(run.listRuns, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", () => ({ pageToken: "zzz" })),
+  refused(run.listRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ pageSize: 1001 })),
+  refused(run.listRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ workflow: long })),
+  refused(run.getTask, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({ ...noRun, task: "only" })),
+  refused(run.getTask, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    runId: open.runId,
+    task: "other",
+  })),
+  refused(run.getTask, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+  })),
+  refused(run.listTasks, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.listTasks, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", ({ open }) => ({
+    runId: open.runId,
+    pageToken: "zzz",
+  })),
+  refused(run.listTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: long })),
+  refused(run.getResult, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.getResult, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
+    ...noRun,
+    wait: { seconds: 1n },
+  })),
+  refused(run.getResult, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+    wait: { seconds: 51n },
+  })),
+  refused(run.awaitResults, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runIds: [] })),
+  refused(run.awaitResults, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runIds: ["a", ""] })),
+  refused(run.watchRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.watchRun, "INVALID_ARGUMENT PAWL_INVALID_POSITION", ({ open }) => ({
+    runId: open.runId,
+    position: Buffer.from("nowhere"),
+  })),
+  refused(run.watchRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.watchRuns, "INVALID_ARGUMENT PAWL_INVALID_POSITION", () => ({
+    position: Buffer.from("nowhere"),
+  })),
+  refused(run.watchRuns, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({ namespace: "x" })),
+  refused(run.watchRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ workflow: long })),
+  refused(run.cancelRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.cancelRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
+    runId: done.runId,
+  })),
+  refused(run.cancelRun, "FAILED_PRECONDITION PAWL_STALE_VERSION", ({ open }) => ({
+    runId: open.runId,
+    expectedVersion: 77,
+  })),
+  refused(run.cancelRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+    reason: "x".repeat(1001),
+  })),
+  refused(run.terminateRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.terminateRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
+    runId: done.runId,
+  })),
+  refused(run.terminateRun, "FAILED_PRECONDITION PAWL_STALE_VERSION", ({ open }) => ({
+    runId: open.runId,
+    expectedVersion: 77,
+  })),
+  refused(run.terminateRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.getHistory, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.getHistory, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: long })),
+  refused(run.getRecoveryReport, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.readBlob, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
+    ...noRun,
+    sha256: new Uint8Array(32),
+  })),
+  refused(run.readBlob, "NOT_FOUND PAWL_BLOB_NOT_FOUND", ({ open }) => ({
+    runId: open.runId,
+    sha256: new Uint8Array(32),
+  })),
+  refused(run.readBlob, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+    sha256: new Uint8Array(31),
+  })),
+];
