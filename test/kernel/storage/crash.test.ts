@@ -17,7 +17,7 @@ describe("a kernel that crashes at any point", () => {
         await crashing.expectNothingLost();
         expect(crashing.memory.kernel.failure).toBeUndefined();
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -30,16 +30,17 @@ describe("a kernel that crashes at any point", () => {
         }
         await crashing.do({ kind: "restart" });
         const expected: string[] = [];
-        for (const runId of crashing.runIds) {
-          const run = await crashing.find(runId);
-          const number = crashing.memory.kernel.runs.findRun("default", runId);
+        for (const id of crashing.ids) {
+          const run = await crashing.find(id);
+          const { runs } = crashing.memory.kernel;
+          const number = runs.findRun("default", id) ?? runs.findOperation("default", id);
           if (run !== undefined && number !== undefined) {
             expected.push(...expectedIndex(run, number));
           }
         }
         expect(await storedIndex(crashing.memory.kernel.store)).toEqual(expected.sort());
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });

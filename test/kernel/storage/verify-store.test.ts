@@ -34,7 +34,7 @@ describe("verifying a store", () => {
         crashing.memory.powerCut(kept);
         expect(await problemsOn(crashing.memory.disk)).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 

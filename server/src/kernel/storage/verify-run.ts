@@ -10,12 +10,12 @@ import { CorruptHistory } from "../../core/apply/corrupt.js";
 import { inlineRun, type RunRows, splitRows } from "../../core/rows/run-to-rows.js";
 import type { MutableRun } from "../../core/state.js";
 import { equalBytes, toHex } from "../../log/bytes.js";
-import { nameKey, operationKeyKey } from "../../log/key.js";
+import { leaseKey, nameKey, operationKeyKey } from "../../log/key.js";
 import type { EventSlice } from "../../log/segment.js";
 import { sha256 } from "../../log/sha256.js";
 import { StoreDamaged } from "../../log/store-errors.js";
 import { indexRun } from "./index-entries.js";
-import { readTargetRow } from "./index-rows.js";
+import { readLeaseRow, readTargetRow } from "./index-rows.js";
 import { replay } from "./replay.js";
 import type { StoredRunRow } from "./run-rows.js";
 import { chunkAt, type RowSource, readParts } from "./stored-run.js";
@@ -137,10 +137,14 @@ function verifyIndex(source: RowSource, runNumber: number, run: MutableRun): Row
   indexRun(
     { partition, keys, runNumber, run, asOf },
     {
-      entry: (key) => {
+      entry: (key, _value, stamp) => {
         index++;
-        if (store.get(key) === undefined) {
+        const value = store.get(key);
+        if (value === undefined) {
           throw missing(runNumber, key);
+        }
+        if (key[0] === leaseKey.kind && readLeaseRow(key, value).leaseVersion !== stamp) {
+          throw differs(source, runNumber, "with a lease row of that version", "with another");
         }
       },
     },

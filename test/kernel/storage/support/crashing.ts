@@ -1,9 +1,13 @@
 import { encodeRunRow } from "@pawl/proto/log/v1/row_wire.js";
+import { emptyLedger } from "@pawl/server/core/apply.js";
+import { buildOperationKey } from "@pawl/server/core/identity/operation-key.js";
 import { inlineRun } from "@pawl/server/core/rows/run-to-rows.js";
 import type { Run } from "@pawl/server/core/state.js";
 import type { Resident } from "@pawl/server/kernel/resident.js";
 import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
 import { expect } from "vitest";
+import { planOf } from "../../../core/support/plans.js";
+import { sha256 } from "../../../core/support/values.js";
 import { commandOf, type Move, plans, startOf } from "../../../property/support/moves.js";
 import { createMemoryStore, MemoryKernel } from "../../../support/kernel.js";
 
@@ -11,11 +15,33 @@ import { createMemoryStore, MemoryKernel } from "../../../support/kernel.js";
 export type Deed =
   | { readonly kind: "start"; readonly plan: number }
   | { readonly kind: "move"; readonly run: number; readonly move: Move }
+  | { readonly kind: "ledger"; readonly ledger: number; readonly move: Move }
   | { readonly kind: "advance"; readonly ms: number }
   | { readonly kind: "hold" }
   | { readonly kind: "flush"; readonly writes: number }
   | { readonly kind: "powerCut"; readonly keptWrites: number }
   | { readonly kind: "restart" };
+
+/** Plans of a few tasks, and one whose runs do not fit in one row. */
+const shapes = [
+  ...plans,
+  planOf(Object.fromEntries(Array.from({ length: 80 }, (_, number) => [`task-${number}`, {}]))),
+];
+
+/** The key of an operation of scope NAMESPACE, as the design writes it. */
+function ledgerKey(key: string): string {
+  const parts = { scope: "namespace" as const, namespace: "default", operation: "pay" };
+  return buildOperationKey({ ...parts, discriminator: key }, sha256).key;
+}
+
+/** Keys of operations have slashes, ids of the test's runs have none. */
+function isLedger(id: string): boolean {
+  return id.includes("/");
+}
+
+function idOf(run: Run): string {
+  return run.kind === "run" ? run.runId : (run.operations[0]?.declaration.key ?? "");
+}
 
 /** The state of a run, as text that is equal exactly for equal states. */
 export function imageOf(run: Run): string {
@@ -50,7 +76,13 @@ export class Crashing {
     return crashing;
   }
 
+  /** Ids of all runs that were started. */
   get runIds(): string[] {
+    return this.ids.filter((id) => !isLedger(id));
+  }
+
+  /** Ids of all runs, and keys of all operations of scope NAMESPACE. */
+  get ids(): string[] {
     return [...this.#images.keys()];
   }
 
@@ -63,6 +95,9 @@ export class Crashing {
         return;
       case "move":
         await this.#move(deed.run, deed.move);
+        return;
+      case "ledger":
+        await this.#moveLedger(deed.ledger, deed.move);
         return;
       case "advance":
         await memory.time.advance(deed.ms);
@@ -89,22 +124,24 @@ export class Crashing {
 
   /** Every run is in a state that it had, and in none before what was acknowledged. */
   async expectNothingLost(): Promise<void> {
-    for (const runId of this.runIds) {
-      const acknowledged = this.#acknowledged.get(runId) ?? 0;
-      const run = await this.find(runId);
+    for (const id of this.ids) {
+      const acknowledged = this.#acknowledged.get(id) ?? 0;
+      const run = await this.find(id);
       expect(run?.eventCount ?? 0).toBeGreaterThanOrEqual(acknowledged);
       if (run !== undefined) {
-        const image = this.#images.get(runId)?.get(run.eventCount);
+        const image = this.#images.get(id)?.get(run.eventCount);
         expect(imageOf(run)).toBe(image);
       }
     }
   }
 
-  /** A run as the kernel has it now. */
-  async find(runId: string): Promise<Run | undefined> {
+  /** A run, or a ledger, as the kernel has it now. */
+  async find(id: string): Promise<Run | undefined> {
     const { residency } = this.memory.kernel;
     for (;;) {
-      const found = residency.findRun("default", runId);
+      const found = isLedger(id)
+        ? residency.findLedger("default", id)
+        : residency.findRun("default", id);
       if (!(found instanceof Promise)) {
         return found?.run;
       }
@@ -120,18 +157,18 @@ export class Crashing {
   }
 
   #start(plan: number): void {
-    const chosen = plans[plan % plans.length];
+    const chosen = shapes[plan % shapes.length];
     if (chosen === undefined) {
       throw new Error("no plan");
     }
-    const runId = `run-${this.#images.size}`;
+    const runId = `run-${this.runIds.length}`;
     this.#imagesOf(runId);
     const command = { ...startOf(chosen), runId };
     this.#ask({ kind: "run", namespace: "default", runId }, command);
   }
 
   async #move(which: number, move: Move): Promise<void> {
-    const runId = this.runIds[which % Math.max(1, this.#images.size)];
+    const runId = this.runIds[which % Math.max(1, this.runIds.length)];
     const run = runId === undefined ? undefined : await this.find(runId);
     if (runId === undefined || run === undefined) {
       return;
@@ -147,6 +184,19 @@ export class Crashing {
     }
   }
 
+  async #moveLedger(which: number, move: Move): Promise<void> {
+    const key = `invoice-${which % 3}`;
+    const operationKey = ledgerKey(key);
+    const run = (await this.find(operationKey)) ?? emptyLedger();
+    await this.memory.time.advance(move.waitMs);
+    const command = commandOf(run, move);
+    const target = { kind: "ledger", namespace: "default", operationKey } as const;
+    this.#ask(target, command.kind === "IntendOperation" ? { ...command, key } : command);
+    if (move.pick % 3 !== 0) {
+      await this.memory.time.settle();
+    }
+  }
+
   #ask(...[target, command]: Parameters<MemoryKernel["kernel"]["ask"]>): void {
     // A crash may take the answer with it; what is durable is noted where commits end.
     this.memory.kernel.ask(target, command).catch(() => undefined);
@@ -155,8 +205,8 @@ export class Crashing {
   #handed(residents: readonly Resident[]): void {
     for (const { number, run } of residents) {
       if (number !== 0) {
-        this.#imagesOf(run.runId).set(run.eventCount, imageOf(run));
-        this.#handedCounts.set(run.runId, run.eventCount);
+        this.#imagesOf(idOf(run)).set(run.eventCount, imageOf(run));
+        this.#handedCounts.set(idOf(run), run.eventCount);
       }
     }
   }
@@ -165,7 +215,7 @@ export class Crashing {
   #durable(residents: readonly Resident[]): void {
     for (const { number, run } of residents) {
       if (number !== 0) {
-        this.#acknowledged.set(run.runId, this.#handedCounts.get(run.runId) ?? 0);
+        this.#acknowledged.set(idOf(run), this.#handedCounts.get(idOf(run)) ?? 0);
       }
     }
   }

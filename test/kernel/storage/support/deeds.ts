@@ -1,23 +1,24 @@
 import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
 import fc from "fast-check";
-import { type Move, runMoves } from "../../../property/support/moves.js";
+import { ledgerMoves, type Move, runMoves } from "../../../property/support/moves.js";
 import type { Deed } from "./crashing.js";
 
-const oneMove: fc.Arbitrary<Move> = runMoves
-  .filter((moves) => moves.length > 0)
-  .map((moves) => {
-    const [move] = moves;
-    if (move === undefined) {
-      throw new Error("no move");
-    }
-    return move;
-  });
+const oneMove = oneOf(runMoves);
+const oneLedgerMove = oneOf(ledgerMoves);
 
 const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("start" as const), plan: fc.nat(5) }) },
   {
     weight: 30,
     arbitrary: fc.record({ kind: fc.constant("move" as const), run: fc.nat(9), move: oneMove }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("ledger" as const),
+      ledger: fc.nat(2),
+      move: oneLedgerMove,
+    }),
   },
   {
     weight: 4,
@@ -51,3 +52,15 @@ export const checkpointOptions: fc.Arbitrary<CheckpointOptions> = fc.constantFro
   { beginAgeMs: 1000, residentsMax: 3 },
   { beginAgeMs: 60_000 },
 );
+
+function oneOf(moves: fc.Arbitrary<readonly Move[]>): fc.Arbitrary<Move> {
+  return moves
+    .filter((list) => list.length > 0)
+    .map((list) => {
+      const [move] = list;
+      if (move === undefined) {
+        throw new Error("no move");
+      }
+      return move;
+    });
+}
