@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findTableDamage } from "@pawl/server/log/leveldb-table.js";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -153,6 +154,18 @@ test("a log that is cut serves what is before the cut, in whole batches, and not
     // What a crash before the sync leaves; only someone who holds a later position can tell the difference.
     expect(inspection).toMatchObject({ verdict: "served" });
   }
+});
+
+test("bytes of a table that belong to no block are damage", async () => {
+  const table = await readFile(await pathLike(whole, /\.ldb$/));
+  expect(findTableDamage(table)).toBeUndefined();
+  const footer = table.byteLength - 48;
+  const longer = Buffer.concat([
+    table.subarray(0, footer),
+    Buffer.alloc(9),
+    table.subarray(footer),
+  ]);
+  expect(findTableDamage(longer)).toBe(footer);
 });
 
 async function pathLike(copy: string, pattern: RegExp): Promise<string> {

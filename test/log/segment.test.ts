@@ -155,6 +155,14 @@ describe("a damaged segment is refused", () => {
     expectDamage(() => readSegment(keyOf(1), Buffer.concat([value, Buffer.of(0)])), 1);
   });
 
+  test("by its crc32 before its hash is made", () => {
+    const { value } = sampleSegment(ORIGIN, [3]);
+    expect(() => readSegment(keyOf(1), withFlippedBit(value, 80 * 8))).toThrow("crc32");
+    expect(() => readSegment(keyOf(1), withFlippedBit(value, value.byteLength * 8 - 1))).toThrow(
+      "its hash",
+    );
+  });
+
   test("under the key of another sequence", () => {
     const { value } = sampleSegment(ORIGIN, [3]);
     expectDamage(() => readSegment(keyOf(2), value), 2);
