@@ -158,6 +158,12 @@ describe("schedule-to-close", () => {
       .records(timedOut(0, SCHEDULE_TO_CLOSE, { ...says, cause: failure() }));
   });
 
+  it("counts from the first READY also once it is READY again", () => {
+    const scenario = backingOff(parts).at(1200).given(taskReady(0));
+    expectDueAt(scenario, 5000);
+    expect(scenario.when(fireDeadline()).summary()).toBe("taskTimedOut");
+  });
+
   it("of a task that waits for others begins when they are done", () => {
     const scenario = Scenario.started(planOf({ a: {}, only: { ...parts, needs: ["a"] } }));
     scenario.at(9000).when(fireDeadline(1)).isExisting();

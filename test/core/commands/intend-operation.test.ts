@@ -120,6 +120,19 @@ describe("IntendOperation while a call is open", () => {
       .answering({ case: "wait", operationKey, notBeforeMs: 1 });
   });
 
+  it.each([SinkKind.IDEMPOTENT, SinkKind.RECONCILABLE, SinkKind.OPAQUE])(
+    "waits beyond call_by, whatever the sink can do (%i)",
+    (sinkKind) => {
+      const keyWindowEndsMs = sinkKind === SinkKind.IDEMPOTENT ? START_MS + 60_000 : 0;
+      held()
+        .given(declared({ sinkKind, keyWindowEndsMs }))
+        .at(1500)
+        .when(intend(1, "i2"))
+        .isExisting()
+        .answering({ case: "wait", operationKey, notBeforeMs: 4500 });
+    },
+  );
+
   it("is another call under another lease, although the id is the same", () => {
     const scenario = Scenario.started(planOf({ only: {}, other: {} })).given(
       leased(0, 1),

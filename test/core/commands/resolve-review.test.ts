@@ -124,6 +124,21 @@ describe("ResolveReview after its task or run has ended", () => {
   });
 });
 
+describe("ResolveReview while the run is in its grace", () => {
+  it("does not wake the task that was cancelled while it waited", () => {
+    const scenario = Scenario.started(planOf({ only: {}, held: {} }))
+      .given(leased(0, 1), leased(1, 1), declared(), observedUnknown(), reviewOpened())
+      .given(leaseEnded(0, 1, { reason: LeaseEndReason.REVIEW, next: TaskStatus.NEEDS_REVIEW }))
+      .given(cancelRequested())
+      .at(6000);
+    for (const choice of [RETRY, FAIL]) {
+      expect(scenario.when(resolveReview(choice)).summary()).toBe("reviewResolved");
+    }
+    scenario.when(resolveReview(FAIL)).records(reviewResolved(FAIL));
+    expect(scenario.state.tasks[0]?.status).toBe(TaskStatus.CANCELLED);
+  });
+});
+
 describe("ResolveReview of a run that was set aside", () => {
   it("RETRY lets it go on", () => {
     const scenario = Scenario.ofOne().given(
