@@ -53,6 +53,20 @@ describe("a memory disk that holds its writes", () => {
     }
   });
 
+  test("keeps later writes behind held ones, also when it holds no more", async () => {
+    const disk = new MemoryDisk({ holdWrites: true });
+    const store = disk.open();
+    void store.putRows(put(1), fence);
+    await tick();
+    disk.holdWrites = false;
+    void store.putRows(put(2), fence);
+    await tick();
+    expect(disk.heldWrites).toBe(2);
+    disk.powerCut(1);
+    const after = disk.open();
+    expect([1, 2].filter((n) => after.get(keyOf(n)) !== undefined)).toEqual([1]);
+  });
+
   test("is open once at a time, and lets go of a dead handle", async () => {
     const disk = new MemoryDisk();
     const store = disk.open();

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { segmentKey } from "@pawl/server/log/key.js";
 import { chainPointOf, readSegment, SegmentBuilder, verifyLink } from "@pawl/server/log/segment.js";
 import { StoreDamaged, StoreWriteInvalid } from "@pawl/server/log/store-errors.js";
@@ -153,6 +154,21 @@ describe("a damaged segment is refused", () => {
       expectDamage(() => readSegment(keyOf(1), value.subarray(0, length)), 1);
     }
     expectDamage(() => readSegment(keyOf(1), Buffer.concat([value, Buffer.of(0)])), 1);
+  });
+
+  test.each([
+    ["one event more than its slices hold", 27, 3],
+    ["one slice more than it has", 31, 3],
+    ["a slice that ends early", 72 + 19, 5],
+    ["a slice that holds another count", 72 + 15, 2],
+  ])("that says %s, though crc and hash fit", (_what, offset, byte) => {
+    const value = Buffer.from(sampleSegment(ORIGIN, [3, 4]).value);
+    value[offset] = byte;
+    // Sealed anew, by hand: crc32 over all but itself and the hash, then the hash.
+    const end = value.byteLength - 32;
+    value.writeUInt32BE(crc32(value.subarray(72, end), crc32(value.subarray(0, 68))), 68);
+    createHash("sha256").update(value.subarray(0, end)).digest().copy(value, end);
+    expect(() => readSegment(keyOf(1), value)).toThrow("do not add up");
   });
 
   test("by its crc32 before its hash is made", () => {
