@@ -66,7 +66,9 @@ describe("a memory disk that holds its writes", () => {
     const after = disk.open();
     expect([1, 2].filter((n) => after.get(keyOf(n)) !== undefined)).toEqual([1]);
   });
+});
 
+describe("a memory disk", () => {
   test("is open once at a time, and lets go of a dead handle", async () => {
     const disk = new MemoryDisk();
     const store = disk.open();
