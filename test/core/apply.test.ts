@@ -17,6 +17,7 @@ import {
   observedResult,
   reviewOpened,
   reviewResolved,
+  stepRecorded,
   taskCancelled,
   taskReady,
 } from "./support/events.js";
@@ -39,6 +40,10 @@ describe("apply refuses an event that does not fit the state", () => {
   it.each<[string, Scenario, EventBody]>([
     ["a lease of a leased task", held(), leased(0, 2)],
     ["a task that is not there", started(), leased(1, 1)],
+    ["a lease version that was before", held().given(leaseEnded(0, 1)), leased(0, 1)],
+    ["a lease version out of turn", started(), leased(0, 2)],
+    ["a step a second time", held().given(stepRecorded(0, 1)), stepRecorded(0, 1)],
+    ["an operation a second time", settled(), declared({}, { operation: 1 })],
     ["a completion without a lease", started(), completed(0, 0)],
     ["a completion of another lease", held(), completed(0, 2)],
     ["a failure of another lease", held(), attemptFailed(0, 2)],

@@ -75,6 +75,9 @@ function declareOperation(
       `it is ${event.operation}`,
     );
   }
+  if (run.operationsByKey.has(declaration.key)) {
+    throw new CorruptHistory(`operation ${declaration.key} to be declared once`, "it was before");
+  }
   run.operations.push({
     number: event.operation,
     declaration,

@@ -1,5 +1,6 @@
 import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, stepIdentity } from "../state.js";
+import { CorruptHistory } from "./corrupt.js";
 
 /** Code of a task recorded a value. */
 export function applyStepRecorded(
@@ -8,6 +9,10 @@ export function applyStepRecorded(
   meta: EventMeta,
 ): void {
   const number = run.steps.length;
+  const identity = stepIdentity(event.task, event.name, event.key);
+  if (run.stepsByIdentity.has(identity)) {
+    throw new CorruptHistory(`step "${event.name}" to be recorded once`, "it was before");
+  }
   run.steps.push({
     number,
     task: event.task,
@@ -19,5 +24,5 @@ export function applyStepRecorded(
     observedAtMs: event.observedAtMs,
     eventNumber: meta.number,
   });
-  run.stepsByIdentity.set(stepIdentity(event.task, event.name, event.key), number);
+  run.stepsByIdentity.set(identity, number);
 }

@@ -3,6 +3,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { lostLeaseCause } from "../lease-cause.js";
 import type { MutableRun } from "../state.js";
+import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import {
   leasedTaskOf,
@@ -23,6 +24,12 @@ export function applyTaskLeased(
   hooks: ApplyHooks,
 ): void {
   const task = taskOf(run, event.task);
+  if (event.leaseVersion !== task.leaseVersion + 1) {
+    throw new CorruptHistory(
+      `lease version ${task.leaseVersion + 1} of task ${event.task} next`,
+      `it is ${event.leaseVersion}`,
+    );
+  }
   moveTask(run, task, TaskStatus.LEASED, meta);
   task.leaseVersion = event.leaseVersion;
   task.attempt = event.attempt;
