@@ -11,6 +11,7 @@ import {
   encodeTaskRow,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
+import { decide } from "@pawl/server/core/decide.js";
 import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
 import {
   type ChunkMark,
@@ -61,6 +62,28 @@ describe("rows", () => {
         expectRestored(machine.state);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("give back a state that decides everything as the one it was made from", () => {
+    fc.assert(
+      fc.property(plan, runMoves, runMoves, (chosen, before, after) => {
+        const machine = new Machine();
+        machine.start(startOf(chosen));
+        play(machine, before);
+        const restored = restoreRun(
+          throughDisk(splitRows(machine.state, chunk)),
+          compileRecordedPlan,
+        );
+        for (const move of after) {
+          const command = commandOf(machine.state, move);
+          const context = machine.context({ nowMs: machine.nowMs + move.waitMs });
+          expect(decide(restored, command, context)).toEqual(
+            decide(machine.state, command, context),
+          );
+        }
+      }),
+      { numRuns: 100 },
     );
   });
 
