@@ -1,5 +1,7 @@
+import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { FailureSchema } from "@pawl/proto/v1/failure_pb.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { ListReviewsRequest, ResolveReviewRequest } from "@pawl/proto/v1/review_service_pb.js";
@@ -101,7 +103,7 @@ describe("pawl why", () => {
           run: sampleRun({
             status: RunStatus.FAILED,
             why: "It failed.",
-            failure: { kind: "HttpError", message: "503" },
+            failure: create(FailureSchema, { kind: "HttpError", message: "503" }),
           }),
         }),
         listTasks: () => ({ tasks: [sampleTask({ status: TaskStatus.FAILED })] }),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import {
   type CancelRunRequest,
   type ListRunsRequest,
@@ -13,7 +13,7 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseLines, runCli } from "./support/run-cli.js";
-import { sampleEvent, sampleRun, sampleTask } from "./support/samples.js";
+import { completedTask, sampleEvent, sampleRun, sampleTask } from "./support/samples.js";
 import {
   refusal,
   type Script,
@@ -147,15 +147,7 @@ describe("pawl run show", () => {
     await scripted({
       getRun: () => ({ run: sampleRun() }),
       listTasks: () => ({
-        tasks: [
-          sampleTask({
-            name: "look",
-            status: TaskStatus.COMPLETED,
-            waitsFor: "",
-            lastFailure: undefined as never,
-          }),
-          sampleTask(),
-        ],
+        tasks: [completedTask("look"), sampleTask()],
       }),
     });
     const end = await run("run", "show", "order-7");

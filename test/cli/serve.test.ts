@@ -181,34 +181,3 @@ describe("pawl serve --restart", () => {
     expect(end.errors.match(/PAWL_STORE_FOREIGN/g)).toHaveLength(1);
   });
 });
-
-describe("pawl verify", () => {
-  it("finds a fresh store sound", async () => {
-    const kernel = await serve();
-    kernel.child.kill("SIGTERM");
-    await kernel.end;
-    const people = await run(["verify"]);
-    expect(people.errors).toBe("");
-    expect(people.out).toMatch(/^The store in \.pawl is sound\. Checked \d+ segments?, /);
-    expect(people.code).toBe(0);
-    const json = await run(["verify", "--json"]);
-    expect(JSON.parse(json.out.trim().split("\n").at(-1) ?? "")).toMatchObject({
-      sound: true,
-      problems: 0,
-    });
-  });
-
-  it("names the process that serves the folder", async () => {
-    const kernel = await serve();
-    const end = await run(["verify"]);
-    expect(end.code).toBe(1);
-    expect(end.errors).toContain(`process ${kernel.child.pid} (port ${kernel.port}) has it open`);
-  });
-
-  it("says that there is no store", async () => {
-    const end = await run(["verify", "--dir", "nowhere", "--json"]);
-    expect(end.code).toBe(1);
-    expect(JSON.parse(end.errors.trim()).error.reason).toBe("PAWL_STORE_ABSENT");
-    expect(await readdir(folder)).toEqual([]);
-  });
-});

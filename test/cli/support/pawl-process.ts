@@ -28,6 +28,17 @@ export function startPawl(cwd: string, args: readonly string[]): PawlProcess {
   return watch(spawn(process.execPath, [...FLAGS, ...args], { cwd, stdio: "pipe" }));
 }
 
+/** The same where no file may grow beyond a length; what writes more is refused, and not killed. */
+export function startLimitedPawl(
+  cwd: string,
+  fileKibMax: number,
+  args: readonly string[],
+): PawlProcess {
+  const script = `ulimit -f ${fileKibMax}; exec "$0" "$@"`;
+  const command = ["-c", script, process.execPath, ...FLAGS, ...args];
+  return watch(spawn("bash", command, { cwd, stdio: "pipe" }));
+}
+
 /** Runs `pawl` in a folder to its end. */
 export function runPawl(cwd: string, args: readonly string[]): Promise<ProcessEnd> {
   return startPawl(cwd, args).end;

@@ -1,5 +1,6 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { FailureSchema } from "@pawl/proto/v1/failure_pb.js";
 import { type HistoryEvent, HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
 import {
   type Review,
@@ -18,8 +19,8 @@ import {
 import { NOW_MS } from "./run-cli.js";
 
 /** A run that was started 65 s ago. */
-export function sampleRun(changes: MessageInitShape<typeof RunSchema> = {}): Run {
-  return create(RunSchema, {
+export function sampleRun(changes: Partial<Run> = {}): Run {
+  const sample = create(RunSchema, {
     namespace: "default",
     runId: "order-7",
     incarnation: 1,
@@ -34,13 +35,13 @@ export function sampleRun(changes: MessageInitShape<typeof RunSchema> = {}): Run
     ],
     why: 'Task "pay" tries again in 12 s',
     labels: { team: "support" },
-    ...changes,
   });
+  return Object.assign(sample, changes);
 }
 
 /** A task that failed once and tries again in 12 s. */
-export function sampleTask(changes: MessageInitShape<typeof TaskSchema> = {}): Task {
-  return create(TaskSchema, {
+export function sampleTask(changes: Partial<Task> = {}): Task {
+  const sample = create(TaskSchema, {
     name: "pay",
     kind: "payments",
     queue: "payments",
@@ -51,16 +52,20 @@ export function sampleTask(changes: MessageInitShape<typeof TaskSchema> = {}): T
     leaseVersion: 1,
     waitsFor: "It tries again in 12s.",
     waitsUntil: timestampFromMs(NOW_MS + 12_000),
-    lastFailure: { kind: "HttpError", message: "503 from the bank" },
-    ...changes,
+    lastFailure: create(FailureSchema, { kind: "HttpError", message: "503 from the bank" }),
   });
+  return Object.assign(sample, changes);
+}
+
+/** A task that completed at once. */
+export function completedTask(name: string): Task {
+  const status = TaskStatus.COMPLETED;
+  return create(TaskSchema, { name, kind: "payments", status, attempt: 1, leaseVersion: 1 });
 }
 
 /** An event of the task above. */
-export function sampleEvent(
-  changes: MessageInitShape<typeof HistoryEventSchema> = {},
-): HistoryEvent {
-  return create(HistoryEventSchema, {
+export function sampleEvent(changes: Partial<HistoryEvent> = {}): HistoryEvent {
+  const sample = create(HistoryEventSchema, {
     sequence: 9_007_199_254_740_993n,
     number: 2,
     at: timestampFromMs(NOW_MS - 60_000),
@@ -68,13 +73,13 @@ export function sampleEvent(
     task: "pay",
     attempt: 1,
     leaseVersion: 1,
-    ...changes,
   });
+  return Object.assign(sample, changes);
 }
 
 /** An open review of an operation. */
-export function sampleReview(changes: MessageInitShape<typeof ReviewSchema> = {}): Review {
-  return create(ReviewSchema, {
+export function sampleReview(changes: Partial<Review> = {}): Review {
+  const sample = create(ReviewSchema, {
     reviewId: "4-0",
     namespace: "default",
     runId: "order-7",
@@ -85,6 +90,6 @@ export function sampleReview(changes: MessageInitShape<typeof ReviewSchema> = {}
     choices: [ReviewChoice.DONE, ReviewChoice.RETRY, ReviewChoice.ABANDON, ReviewChoice.FAIL],
     openedAt: timestampFromMs(NOW_MS - 3_600_000),
     version: 1,
-    ...changes,
   });
+  return Object.assign(sample, changes);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
@@ -59,24 +58,31 @@ async function serveUntilEnd(
   ]);
   if ("error" in end) {
     out.notice(`The store failed, so nothing more is acknowledged: ${end.error.message}`);
-    await Promise.race([hosted.abandon(), sleep(STOP_MAX_MS)]);
-    return exitCodes.storeFailed;
+    await withinMs(STOP_MAX_MS, hosted.abandon());
+    return exitNow(exitCodes.storeFailed);
   }
   out.notice(
     `Stopping (${end.why}): running tasks keep their leases, and workers reconnect to the next kernel.`,
   );
-  const stopped = hosted.close().then(() => "closed" as const);
-  const late = sleep(STOP_MAX_MS, "late" as const, { ref: false });
-  const how = await Promise.race([stopped, late, stop.insisted]);
-  if (how === "closed") return exitCodes.ok;
-  if (how === "late") {
-    out.notice(
-      "Stopping took too long, so the process ends now; everything acknowledged is in the log.",
-    );
-    return exitNow(exitCodes.ok);
-  }
-  out.notice("Ended at once, as asked; everything acknowledged is in the log.");
+  const stopped = withinMs(STOP_MAX_MS, hosted.close());
+  const how = await Promise.race([stopped, stop.insisted]);
+  if (how === "done") return exitCodes.ok;
+  const cause = how === "late" ? "Stopping took too long" : "Ended at once, as asked";
+  out.notice(`${cause}; everything acknowledged is in the log.`);
   return exitNow(exitCodes.ok);
+}
+
+/** Waits for work to be done, but not for ever. */
+async function withinMs(ms: number, work: Promise<void>): Promise<"done" | "late"> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(resolve, ms, "late");
+  });
+  try {
+    return await Promise.race([work.then(() => "done" as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Ends the process although something of it is still open. */

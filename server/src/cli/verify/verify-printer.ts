@@ -1,5 +1,11 @@
 import { toHex } from "../../log/bytes.js";
-import type { VerifyCounts, VerifyReport, VerifyStage } from "../../log/verify-log.js";
+import type { StoreDamaged } from "../../log/store-errors.js";
+import type {
+  VerifyCounts,
+  VerifyProblem,
+  VerifyReport,
+  VerifyStage,
+} from "../../log/verify-log.js";
 import { clean, count, formatNumber } from "../format/text.js";
 import type { Json } from "../json.js";
 import type { Output } from "../output.js";
@@ -7,7 +13,15 @@ import type { Output } from "../output.js";
 /** Progress is told this often at most. */
 const PROGRESS_EVERY_MS = 1_000;
 
-const STAGES: Readonly<Record<VerifyStage, string>> = {
+/** Where a problem was found: while opening, or in what. */
+type Stage = VerifyStage | "open";
+
+type Problem = Pick<VerifyProblem, "message" | "firstBadSequence" | "key"> & {
+  readonly stage: Stage;
+};
+
+const STAGES: Readonly<Record<Stage, string>> = {
+  open: "the files",
   log: "the chain of segments",
   history: "the history of runs",
   rows: "the rows",
@@ -48,6 +62,14 @@ export class VerifyPrinter {
     }
   }
 
+  /** The folder cannot be opened for damage: that is the one problem there is to tell. */
+  printUnopened({ message, firstBadSequence, key }: StoreDamaged): void {
+    this.#problems += 1;
+    this.#tellProblem({ stage: "open", message, firstBadSequence, key });
+    if (this.#out.isJson) this.#out.json({ sound: false, complete: false, problems: 1 });
+    else this.#tellUnsound("cannot be opened", "");
+  }
+
   #tellProgress(stage: VerifyStage, counts: VerifyCounts): void {
     const nowMs = this.#out.clock.nowMs();
     if (nowMs - this.#toldAtMs < PROGRESS_EVERY_MS) return;
@@ -55,8 +77,7 @@ export class VerifyPrinter {
     this.#out.notice(`Checking ${STAGES[stage]}: ${describeCounts(counts)} so far.`);
   }
 
-  #tellProblem(report: Extract<VerifyReport, { kind: "problem" }>): void {
-    const { stage, message, firstBadSequence, key } = report;
+  #tellProblem({ stage, message, firstBadSequence, key }: Problem): void {
     if (this.#out.isJson) {
       this.#out.json({
         problem: {
@@ -83,18 +104,22 @@ export class VerifyPrinter {
       });
       return;
     }
-    const place = `The store in ${this.#dir}`;
     const checked = `Checked ${describeCounts(counts)}, up to sequence ${formatNumber(head.sequence)}.`;
     if (this.isSound) {
-      this.#out.lines(`${place} is ${this.#out.style("good", "sound")}. ${checked}`);
+      this.#out.lines(
+        `The store in ${clean(this.#dir)} is ${this.#out.style("good", "sound")}. ${checked}`,
+      );
       return;
     }
-    const found = isComplete
-      ? `has ${count(problems, "problem")}`
-      : `could not be read to its end, and has ${count(problems, "problem")}`;
+    const many = `has ${count(problems, "problem")}`;
+    const found = isComplete ? many : `could not be read to its end, and ${many}`;
+    this.#tellUnsound(found, ` ${checked}`);
+  }
+
+  #tellUnsound(found: string, checked: string): void {
     this.#out.lines(
       "",
-      `${place} ${this.#out.style("bad", found)}. ${checked}`,
+      `The store in ${clean(this.#dir)} ${this.#out.style("bad", found)}.${checked}`,
       "Nothing was changed. Keep a copy of the folder as it is, and restore from a backup; no kernel serves what is damaged.",
     );
   }

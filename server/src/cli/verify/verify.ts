@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { openDataFolder, StoreLocked } from "../../log/open-store.js";
-import { StoreError } from "../../log/store-errors.js";
-import { verifyLog } from "../../log/verify-log.js";
+import { verifyStore } from "../../kernel/storage/verify-store.js";
+import { type DataFolder, openDataFolder, StoreLocked } from "../../log/open-store.js";
+import { StoreDamaged, StoreError } from "../../log/store-errors.js";
 import { CliError } from "../cli-error.js";
 import type { VerifyOptions } from "../commands/verify.js";
 import type { CliContext } from "../context.js";
@@ -10,6 +10,9 @@ import { Output } from "../output.js";
 import { explainLocked } from "../serve/explain-serve-error.js";
 import { VerifyPrinter } from "./verify-printer.js";
 
+/** The one partition that a kernel of this version has. */
+const PARTITION = 0;
+
 /**
  * `pawl verify`: reads all of a data folder that no kernel serves. Exit code 0 when everything is as written, 1 when
  * something is not.
@@ -17,22 +20,30 @@ import { VerifyPrinter } from "./verify-printer.js";
 export async function verify(context: CliContext, options: VerifyOptions): Promise<number> {
   const printer = new VerifyPrinter(new Output(context, options.json), options.dir);
   const folder = await openToVerify(context, options);
+  if (folder instanceof StoreDamaged) {
+    printer.printUnopened(folder);
+    return exitCodes.refused;
+  }
   try {
     const { store, meta } = folder;
-    for await (const report of verifyLog(store, { partition: 0, meta })) printer.print(report);
+    for await (const report of verifyStore(store, { partition: PARTITION, meta })) {
+      printer.print(report);
+    }
   } finally {
     await folder.close();
   }
   return printer.isSound ? exitCodes.ok : exitCodes.refused;
 }
 
+/** The open folder, or the damage for which it cannot be opened. */
 async function openToVerify(
   context: CliContext,
   { dir }: VerifyOptions,
-): Promise<Awaited<ReturnType<typeof openDataFolder>>> {
+): Promise<DataFolder | StoreDamaged> {
   try {
     return await openDataFolder(resolve(context.cwd, dir), { create: false });
   } catch (error) {
+    if (error instanceof StoreDamaged) return error;
     if (error instanceof StoreLocked) throw await explainLocked(error);
     if (!(error instanceof StoreError)) throw error;
     throw new CliError(error.message, {
