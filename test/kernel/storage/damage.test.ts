@@ -1,0 +1,72 @@
+import { recover } from "@pawl/server/kernel/storage/recovery.js";
+import { rangeOfKind, runKey, segmentKey } from "@pawl/server/log/key.js";
+import { describe, expect, it } from "vitest";
+import { MemoryKernel, testFence, testPartition } from "../../support/kernel.js";
+import { start } from "./support/one-run.js";
+
+async function recoverFrom(memory: MemoryKernel): Promise<unknown> {
+  const store = memory.disk.open({ epoch: testFence.epoch });
+  return await recover(store, testPartition).finally(() => store.close());
+}
+
+async function dropSegments(memory: MemoryKernel, which: (at: number, of: number) => boolean) {
+  const store = memory.disk.open({ epoch: testFence.epoch });
+  const rows = await store.read(rangeOfKind(segmentKey.kind, testPartition));
+  const deletes = rows.filter((_, at) => which(at, rows.length)).map(({ key }) => key);
+  await store.putRows({ puts: [], deletes, ranges: [] }, testFence);
+  await store.close();
+}
+
+/** Two runs behind the horizon, three beyond it. */
+async function crashedKernel(): Promise<MemoryKernel> {
+  const memory = await MemoryKernel.create();
+  await start(memory, "r1");
+  await start(memory, "r2");
+  await memory.time.advance(2000);
+  for (const runId of ["r3", "r4", "r5"]) {
+    await start(memory, runId);
+  }
+  memory.powerCut();
+  return memory;
+}
+
+describe("a start on a damaged store", () => {
+  it("refuses a log that ends before the horizon, and names the first sequence that is missing", async () => {
+    const memory = await crashedKernel();
+    await dropSegments(memory, (at) => at >= 1);
+    await expect(recoverFrom(memory)).rejects.toMatchObject({
+      code: "PAWL_STORE_DAMAGED",
+      firstBadSequence: 2,
+    });
+  });
+
+  it("refuses a hole in the tail, and names its sequence", async () => {
+    const memory = await crashedKernel();
+    await dropSegments(memory, (at, of) => at === of - 2);
+    await expect(recoverFrom(memory)).rejects.toMatchObject({
+      code: "PAWL_STORE_DAMAGED",
+      firstBadSequence: 5,
+    });
+  });
+
+  it("refuses a flipped bit in the tail, and names its sequence", async () => {
+    const memory = await crashedKernel();
+    memory.disk.flipBit(segmentKey.encode({ partition: testPartition, sequence: 5 }), 900);
+    await expect(recoverFrom(memory)).rejects.toMatchObject({
+      code: "PAWL_STORE_DAMAGED",
+      firstBadSequence: 5,
+    });
+  });
+
+  it("refuses a run whose row is damaged by name, and serves the others", async () => {
+    const memory = await crashedKernel();
+    memory.disk.flipBit(runKey.encode({ partition: testPartition, runNumber: 1 }), 300);
+    await memory.open();
+    await memory.time.settle();
+    expect(() => memory.kernel.residency.findRun("default", "r1")).toThrowError(
+      expect.objectContaining({ code: "PAWL_STORE_DAMAGED" }),
+    );
+    expect(memory.kernel.residency.findRun("default", "r2")).toMatchObject({ number: 2 });
+    expect(memory.kernel.residency.findRun("default", "r4")).toMatchObject({ number: 4 });
+  });
+});
