@@ -1,0 +1,183 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import type { Offer, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { json, jsonText, oneTask, textOf } from "./support/fixtures.js";
+import { openTestServer, type TestServer } from "./support/test-server.js";
+import { TestWorker } from "./support/worker.js";
+
+const { method: run } = RunService;
+
+let server: TestServer;
+
+beforeEach(async () => {
+  server = await openTestServer();
+});
+afterEach(async () => {
+  await server.close();
+  expect(server.faults).toEqual([]);
+});
+
+/** A step of a lease. */
+function step(
+  offer: Offer,
+  correlation: number,
+  value: string,
+  name: string = "s",
+): MessageInitShape<typeof StepItemSchema> {
+  return {
+    handle: offer.handle,
+    leaseVersion: offer.leaseVersion,
+    correlation,
+    name,
+    outcome: { case: "value", value: jsonText(value) },
+  };
+}
+
+const connect = (hello = {}, more = { credits: 10 }): Promise<TestWorker> =>
+  TestWorker.connect(server.grpc, hello, more);
+
+test("an offer holds what the task needs, outputs in the order of its needs", async () => {
+  await server.grpc.unary(run.startRuns, {
+    runs: [
+      {
+        runId: "plan",
+        workflow: "w",
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        input: json("of the run"),
+        plan: {
+          tasks: [
+            { name: "b", kind: "k" },
+            { name: "a", kind: "k", input: json("of the task") },
+            {
+              name: "join",
+              kind: "k",
+              needs: ["b", "a"],
+              timeouts: { startToClose: { seconds: 7n }, lease: { seconds: 9n } },
+            },
+          ],
+        },
+      },
+    ],
+  });
+  const worker = await connect();
+  const offers = [await worker.offer(), await worker.offer()];
+  expect(offers.map(({ task, input }) => [task, textOf(input)])).toEqual([
+    ["b", '"of the run"'],
+    ["a", '"of the task"'],
+  ]);
+  worker.send({
+    reports: offers.map((offer, index) => ({
+      handle: offer.handle,
+      leaseVersion: offer.leaseVersion,
+      correlation: index + 1,
+      outcome:
+        offer.task === "a"
+          ? { case: "noOutput" as const, value: {} }
+          : { case: "output" as const, value: json("from b") },
+    })),
+  });
+  const join = await worker.offer();
+  expect(join).toMatchObject({
+    task: "join",
+    attempt: 1,
+    leaseVersion: 1,
+    leaseMs: 9_000,
+    attemptMs: 7_000,
+    traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    workflow: "w",
+    incarnation: 1,
+    planVersion: 1,
+    moreSteps: false,
+  });
+  expect(join.dependencies.map(({ task, output }) => [task, textOf(output)])).toEqual([
+    ["b", '"from b"'],
+    ["a", undefined],
+  ]);
+  expect(join.seenThrough).toBeGreaterThan(4);
+});
+
+test("an offer after a failed attempt holds its steps and its last progress", async () => {
+  await server.grpc.unary(run.startRuns, {
+    runs: [
+      oneTask("r", "k", {
+        plan: { tasks: [{ name: "only", kind: "k", retry: { initialInterval: {} } }] },
+      }),
+    ],
+  });
+  const worker = await connect();
+  const first = await worker.offer();
+  const { handle, leaseVersion } = first;
+  worker.send({
+    steps: [step(first, 1, '{"plan":1}'), { ...step(first, 2, "2"), key: "loop-1", read: true }],
+    progress: [{ handle, leaseVersion, progress: json("half way") }],
+  });
+  await worker.answer(2);
+  worker.send({
+    reports: [
+      {
+        handle,
+        leaseVersion,
+        correlation: 3,
+        outcome: { case: "failure", value: { kind: "Boom", message: "x", retryable: true } },
+      },
+    ],
+  });
+  expect(await worker.answer(3)).toBe("accepted");
+  const second = await worker.offer();
+  expect(second).toMatchObject({ attempt: 2, leaseVersion: 2 });
+  expect(second.steps.map(({ name, key, value }) => [name, key, textOf(value)])).toEqual([
+    ["s", undefined, '{"plan":1}'],
+    ["s", "loop-1", "2"],
+  ]);
+  expect(second.steps[0]?.observedAtMs).toBe(0);
+  expect(second.steps[1]?.observedAtMs).toBeGreaterThan(0);
+  expect(textOf(second.lastProgress)).toBe('"half way"');
+});
+
+test("an offer of a join that is too large to be sent inline carries references", async () => {
+  const names = Array.from({ length: 60 }, (_, index) => `part-${index}`);
+  const part = "x".repeat(30_000);
+  await server.grpc.unary(run.startRuns, {
+    runs: [
+      {
+        runId: "big",
+        workflow: "w",
+        plan: {
+          tasks: [
+            ...names.map((name) => ({ name, kind: "k" })),
+            { name: "join", kind: "k", needs: names },
+          ],
+        },
+      },
+    ],
+  });
+  const worker = await connect({}, { credits: 100 });
+  for (const [index] of names.entries()) {
+    const { handle, leaseVersion } = await worker.offer();
+    worker.send({
+      reports: [
+        {
+          handle,
+          leaseVersion,
+          correlation: index + 1,
+          outcome: { case: "output", value: json(`${index}${part}`) },
+        },
+      ],
+    });
+  }
+  const join = await worker.offer();
+  const bodies = join.dependencies.map(({ output }) => output?.body);
+  expect(bodies[0]?.case).toBe("data");
+  const last = bodies.at(-1);
+  if (last?.case !== "blob") {
+    throw new Error("Expected the last output to be a reference.");
+  }
+  const chunks: Uint8Array[] = [];
+  const request = { runId: "big", sha256: last.value.sha256 };
+  for await (const { data } of server.grpc.stream(run.readBlob, request)) {
+    chunks.push(data);
+  }
+  expect(Buffer.concat(chunks).toString()).toContain(part);
+  expect(BigInt(Buffer.concat(chunks).length)).toBe(last.value.sizeBytes);
+});
