@@ -248,7 +248,7 @@ export class Loop {
       const decision =
         command.kind === "StartRun"
           ? decideStartRun(resident.run, command, context)
-          : decide(resident.run, command, context);
+          : decide(resident.run, this.work.withProgress(resident, command), context);
       if (decision.accepted && decision.events.length > 0) {
         this.#applyAll(resident, decision.events, context.nowMs);
       }

@@ -1,7 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ApplyHooks } from "../core/apply/hooks.js";
-import type { Command } from "../core/command.js";
+import type { Command, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
 import type { MutableRun } from "../core/state.js";
@@ -76,6 +76,21 @@ export class OpenWork {
       delayMs: 0,
       progress,
     });
+  }
+
+  /** A command that ends an attempt, with the last progress its worker had reported: progress is memory only until then. */
+  withProgress(
+    { run, number }: Resident,
+    command: Exclude<Command, StartRun>,
+  ): Exclude<Command, StartRun> {
+    if (command.kind !== "FailTask" && command.kind !== "EndLease") {
+      return command;
+    }
+    const task =
+      typeof command.task === "number" ? command.task : run.plan.byName.get(command.task);
+    const lease = task === undefined ? undefined : this.leases.find(number, task);
+    const isKept = command.progress === undefined && lease?.leaseVersion === command.leaseVersion;
+    return isKept ? { ...command, progress: lease.progress } : command;
   }
 
   /** Arms what a stored row says is due, for a task of a run that need not be in memory. */

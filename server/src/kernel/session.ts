@@ -35,6 +35,11 @@ export class Session {
     return this.#lastHandle;
   }
 
+  /** The worker knows another lease by this handle, one that is lost: no new lease may get it. */
+  reserve(handle: number): void {
+    this.#lastHandle = Math.max(this.#lastHandle, handle);
+  }
+
   /** A lease of it has ended. */
   drop(handle: number): void {
     this.leases.delete(handle);

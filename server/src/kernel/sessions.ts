@@ -64,6 +64,7 @@ export class Sessions {
       const lease = await this.#findHeld(hello, hold);
       if (lease === undefined) {
         lostHandles.push(hold.handle);
+        session.reserve(hold.handle);
       } else {
         held.add(lease);
         session.adopt(lease, hold.handle);
