@@ -50,7 +50,7 @@ describe("pawl why", () => {
         'Task "pay" tries again in 12 s.',
         "",
         'Task pay of kind "payments" is BACKOFF.',
-        "  waits for:    It tries again in 12s.",
+        "  why:          It tries again in 12s.",
         "  until:        2026-03-01T13:00:12+01:00 (in 12s)",
         "  attempt:      1, 4 left",
         "  last failure: HttpError: 503 from the bank",

@@ -162,7 +162,7 @@ describe("pawl run show", () => {
         "  namespace: default",
         "  labels:    team=support",
         "",
-        "TASK  KIND      STATUS     ATTEMPT    WAITS FOR               LAST FAILURE",
+        "TASK  KIND      STATUS     ATTEMPT    WHY                     LAST FAILURE",
         "look  payments  COMPLETED  1",
         "pay   payments  BACKOFF    1, 4 left  It tries again in 12s.  HttpError: 503 from the bank",
         "",

@@ -4,7 +4,7 @@ import { enumChoices, enumValue } from "./format/enum-word.js";
 
 /** Options of every command that talks to a kernel. */
 export interface KernelOptions {
-  readonly json: boolean;
+  readonly json?: boolean;
   readonly url?: string;
   readonly namespace?: string;
 }
@@ -12,7 +12,7 @@ export interface KernelOptions {
 /** Adds `--json`, `--url` and `--namespace`. */
 export function addKernelOptions(command: Command): Command {
   return command
-    .option("--json", "print JSON: one object, or one a line", false)
+    .option("--json", "print JSON: one object, or one a line")
     .option(
       "--url <url>",
       "address of the kernel (default: the one that serves ./.pawl, else http://127.0.0.1:7295)",

@@ -13,11 +13,11 @@ export class Output {
   readonly clock: Clock;
   readonly #context: CliContext;
 
-  constructor(context: CliContext, isJson: boolean) {
+  constructor(context: CliContext, isJson: boolean | undefined) {
     this.#context = context;
-    this.isJson = isJson;
+    this.isJson = isJson === true;
     this.clock = context.clock;
-    this.style = createStyle(context.useColour && !isJson);
+    this.style = createStyle(context.useColour && !this.isJson);
   }
 
   /** One object in one line. */

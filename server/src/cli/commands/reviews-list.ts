@@ -11,7 +11,7 @@ import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface ListOptions extends KernelOptions {
   readonly run?: string;
-  readonly all: boolean;
+  readonly all?: boolean;
   readonly limit: number;
 }
 
@@ -30,16 +30,16 @@ export function addReviewsList(group: Command, context: CliContext): void {
     .command("list")
     .description("list what waits for a person, oldest first")
     .option("--run <run>", "only reviews of this run")
-    .option("--all", "also resolved ones; only together with --run", false)
+    .option("--all", "also resolved ones; only together with --run")
     .option("--limit <count>", "most reviews to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
   addKernelOptions(command).action((options: ListOptions) => {
-    if (options.all && options.run === undefined) {
+    if (options.all === true && options.run === undefined) {
       throw usageError("Expected --all together with --run RUN, but --run is not given.");
     }
     return withKernel(context, options, async (session) => {
       const { items, hasMore } = await readReviews(session, {
         runId: options.run ?? "",
-        includeResolved: options.all,
+        includeResolved: options.all === true,
         limit: options.limit,
       });
       printReviews(session, items);

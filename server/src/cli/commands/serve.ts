@@ -8,10 +8,10 @@ export interface ServeOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  readonly exitWithParent: boolean;
+  readonly exitWithParent?: boolean;
   /** Absent: only when a person started it from a terminal. */
   readonly restart?: boolean;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 /** Does `pawl serve`; the answer is the exit code. */
@@ -37,13 +37,12 @@ export function addServe(
     .option(
       "--exit-with-parent",
       "stop when stdin ends, as it does when the parent process is gone",
-      false,
     )
     .option(
       "--restart",
       "start afresh from disk when the store fails (default: on a terminal only)",
     )
     .option("--no-restart", "end with exit code 70 when the store fails, also on a terminal")
-    .option("--json", "print one JSON object when it listens", false)
+    .option("--json", "print one JSON object when it listens")
     .action(async (options: ServeOptions) => setExitCode(await serve(options)));
 }

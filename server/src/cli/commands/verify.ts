@@ -4,7 +4,7 @@ import { DEFAULT_FOLDER } from "../kernel-url.js";
 /** Options of `pawl verify`. */
 export interface VerifyOptions {
   readonly dir: string;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 /** Does `pawl verify`; the answer is the exit code. */
@@ -20,6 +20,6 @@ export function addVerify(
     .command("verify")
     .description("check all that a data folder holds, while no kernel serves it; changes nothing")
     .option("--dir <folder>", "the data folder", DEFAULT_FOLDER)
-    .option("--json", "print JSON, one object a line; the last has the verdict", false)
+    .option("--json", "print JSON, one object a line; the last has the verdict")
     .action(async (options: VerifyOptions) => setExitCode(await verify(options)));
 }

@@ -12,7 +12,7 @@ export const TASK_HEADINGS: readonly string[] = [
   "STATUS",
   "ATTEMPT",
   "WORKER",
-  "WAITS FOR",
+  "WHY",
   "LAST FAILURE",
 ];
 
@@ -51,7 +51,7 @@ function describeAttempt(task: Task): string {
 export function taskReasons(task: Task, clock: Clock): (readonly [string, string | undefined])[] {
   const { lastFailure, progress } = task;
   return [
-    ["waits for", task.waitsFor],
+    ["why", task.waitsFor],
     ["until", task.waitsUntil === undefined ? undefined : formatTime(task.waitsUntil, clock)],
     ["attempt", describeAttempt(task)],
     ["held by", task.worker],

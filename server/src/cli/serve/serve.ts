@@ -14,13 +14,14 @@ const STOP_MAX_MS = 4_500;
  * with `--restart`, a small parent process serves it in a child and starts afresh when the store fails.
  */
 export function serve(context: CliContext, options: ServeOptions): Promise<number> {
-  const isSupervised = options.restart ?? (context.isInteractive && !options.exitWithParent);
+  const isSupervised =
+    options.restart ?? (context.isInteractive && options.exitWithParent !== true);
   return isSupervised ? supervise(context, options) : serveHere(context, options);
 }
 
 async function serveHere(context: CliContext, options: ServeOptions): Promise<number> {
   const out = new Output(context, options.json);
-  const stop = listenForStop(context, options.exitWithParent);
+  const stop = listenForStop(context, options.exitWithParent === true);
   try {
     const hosted = await hostKernel(context, options, out);
     tellListening(hosted, options, out);

@@ -24,7 +24,7 @@ interface Life {
  */
 export async function supervise(context: CliContext, options: ServeOptions): Promise<number> {
   const out = new Output(context, options.json);
-  const stop = listenForStop(context, options.exitWithParent);
+  const stop = listenForStop(context, options.exitWithParent === true);
   const stopped = stop.asked.then(() => "stopped" as const);
   let port: number | undefined;
   let failures = 0;
@@ -76,7 +76,7 @@ function live(options: ServeOptions, stop: StopRequest): Promise<Life> {
 function startChild({ dir, host, port, json }: ServeOptions): ChildProcess {
   const [, script = ""] = process.argv;
   const args = ["serve", "--dir", dir, "--host", host, "--port", `${port}`];
-  const flags = ["--no-restart", "--exit-with-parent", ...(json ? ["--json"] : [])];
+  const flags = ["--no-restart", "--exit-with-parent", ...(json === true ? ["--json"] : [])];
   return spawn(process.execPath, [...process.execArgv, script, ...args, ...flags], {
     stdio: ["pipe", "inherit", "inherit", "ipc"],
   });
