@@ -240,8 +240,7 @@ describe("the end of a lease", () => {
     const worker = await connect();
     const offer = await worker.offer();
     await server.grpc.unary(run.terminateRun, { runId: "r", reason: "enough" });
-    const message = await worker.receiveWhere(({ lostLeases }) => lostLeases.length > 0);
-    expect(message.lostLeases).toMatchObject([{ handle: offer.handle, cause: "terminated" }]);
+    expect(await worker.lost(offer.handle)).toBe("terminated");
     worker.send({ steps: [step(offer, 1, "1")] });
     expect(await worker.answer(1)).toMatchObject({
       rejection: {

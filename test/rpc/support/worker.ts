@@ -87,6 +87,19 @@ export class TestWorker {
     return answer === "accepted" ? undefined : answer.rejection?.reason;
   }
 
+  /** The cause for which a lease was lost. */
+  async lost(handle: number): Promise<string> {
+    for (;;) {
+      for (const { lostLeases } of this.seen) {
+        const lost = lostLeases.find((lease) => lease.handle === handle);
+        if (lost !== undefined) {
+          return lost.cause;
+        }
+      }
+      await this.receive();
+    }
+  }
+
   /** The next message, whatever it is. */
   async receive(): Promise<WorkResponse> {
     const message = await this.stream.next();
