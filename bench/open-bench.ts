@@ -1,5 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { connect } from "@pawl/sdk";
 import { measureDiskRate } from "./disk-rate.js";
 import type { DriverAnswer, DriverOrder } from "./driver-orders.js";
@@ -45,8 +49,11 @@ async function measureStart(store: string, runs: number): Promise<Figures> {
   const client = connect({ url });
   await client.start(queuePlan, makeContent(), { runId: "first-after-start" });
   const firstServedSeconds = since();
-  // The kernel prints a second line once timers, ready tasks and leases are all read.
-  const timersKnownSeconds = await kernel.next<{ openWorkKnown: boolean }>().then(since);
+  const admin = createClient(AdminService, createGrpcTransport({ baseUrl: url }));
+  while (!(await admin.getServerInfo({})).openWorkKnown) {
+    await setTimeout(5);
+  }
+  const timersKnownSeconds = since();
   const memoryMb = rssMb(kernel.pid);
   await client.close();
   await kernel.kill();

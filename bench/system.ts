@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,9 +14,8 @@ export interface System {
   close(): Promise<void>;
 }
 
-const pawl = join(
-  createRequire(import.meta.url).resolve("@pawl/server/package.json"),
-  "../bin/pawl.js",
+const pawl: string = fileURLToPath(
+  new URL("../bin/pawl.js", import.meta.resolve("@pawl/server/embed.js")),
 );
 
 /** Starts a kernel on `directory`; answers its process and address. */

@@ -1,11 +1,4 @@
-import {
-  json,
-  type PlanRef,
-  plan,
-  type Schema,
-  type ServedTask,
-  task,
-} from "@pawl/sdk";
+import { json, type PlanRef, plan, type Schema, type ServedTask, task } from "@pawl/sdk";
 
 /** The input of every run: 100 bytes, random, so that nothing compresses it away. */
 export interface Content {

@@ -86,6 +86,8 @@ export interface KernelInfo {
   readonly horizonSequence: number;
   readonly residentRuns: number;
   readonly isDiskLow: boolean;
+  /** True once timers, ready tasks and leases of the store are all known after the start. */
+  readonly isOpenWorkKnown: boolean;
 }
 
 /** A subscription to durable events; see `Kernel.watchRun`. */

@@ -65,12 +65,21 @@ export class Kernel implements KernelApi {
   readonly #readyAtMs: number;
   readonly #failed: ((error: Error) => void)[] = [];
   #isDraining = false;
+  #isOpenWorkKnown = false;
   #closing: Promise<void> | undefined;
 
   constructor(parts: KernelParts) {
     this.#parts = parts;
     this.#loop = parts.loop;
     this.#readyAtMs = parts.loop.clock.now();
+    void parts.openWorkKnown.then(
+      () => {
+        this.#isOpenWorkKnown = true;
+      },
+      () => {
+        // What failed has failed the store, and `onFailed` tells it.
+      },
+    );
   }
 
   /** Resolves when timers, ready tasks and leases of the store are all known; serving does not wait for it. */
@@ -287,6 +296,7 @@ export class Kernel implements KernelApi {
       horizonSequence: this.#parts.checkpointer.horizon.sequence,
       residentRuns: this.#loop.residency.size,
       isDiskLow: this.#parts.disk.isLow,
+      isOpenWorkKnown: this.#isOpenWorkKnown,
     };
   }
 

@@ -30,6 +30,7 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         horizonSequence: BigInt(info.horizonSequence),
         residentRuns: info.residentRuns,
         diskLow: info.isDiskLow,
+        openWorkKnown: info.isOpenWorkKnown,
       };
     },
   };
