@@ -29,7 +29,12 @@ export interface CandidateStream {
   seek(place: Uint8Array): void;
 }
 
-const pageRows = 200;
+/** Where a page begins. */
+interface PageStart {
+  readonly key: Uint8Array;
+  /** Whether the key itself belongs to the page. */
+  readonly isIncluded: boolean;
+}
 
 /** Candidates from the index rows under one prefix; what follows the prefix in a key is the place. */
 export class IndexStream implements CandidateStream {
@@ -37,12 +42,14 @@ export class IndexStream implements CandidateStream {
   readonly #prefix: Uint8Array;
   readonly #order: PlaceOrder;
   readonly #read: (row: RowPut) => Candidate;
+  readonly #pageRows: number;
   #page: RowPut[] = [];
   #at = 0;
   #isAtEnd = false;
   #pages = 0;
-  /** Key from which the next page is read, and whether the key itself belongs to it. */
-  #from: { readonly key: Uint8Array; readonly isIncluded: boolean } | undefined;
+  /** Where the next page begins; undefined: at the beginning. */
+  #from: PageStart | undefined;
+  readonly #began: PageStart | undefined;
 
   /** @param after place after which it begins; undefined: from the beginning. */
   constructor(parts: {
@@ -50,15 +57,18 @@ export class IndexStream implements CandidateStream {
     readonly prefix: Uint8Array;
     readonly order: PlaceOrder;
     readonly after: Uint8Array | undefined;
+    /** Rows read at once. */
+    readonly pageRows: number;
     readonly read: (row: RowPut) => Candidate;
   }) {
     this.#store = parts.store;
     this.#prefix = parts.prefix;
     this.#order = parts.order;
     this.#read = parts.read;
-    if (parts.after !== undefined) {
-      this.#from = { key: this.#keyOf(parts.after), isIncluded: false };
-    }
+    this.#pageRows = parts.pageRows;
+    this.#began =
+      parts.after === undefined ? undefined : { key: this.#keyOf(parts.after), isIncluded: false };
+    this.#from = this.#began;
   }
 
   /** Pages read so far. */
@@ -66,12 +76,10 @@ export class IndexStream implements CandidateStream {
     return this.#pages;
   }
 
-  /** Forgets what was read ahead: it is read again. */
-  refresh(): void {
-    const row = this.#page[this.#at];
-    if (row !== undefined) {
-      this.#from = { key: row.key, isIncluded: true };
-    }
+  /** Forgets what was read ahead: it is read again, from behind a place (undefined: from where this began). */
+  refresh(passed: Uint8Array | undefined): void {
+    this.#from =
+      passed === undefined ? this.#began : { key: this.#keyOf(passed), isIncluded: false };
     this.#page = [];
     this.#at = 0;
     this.#isAtEnd = false;
@@ -109,11 +117,11 @@ export class IndexStream implements CandidateStream {
     const from = this.#from;
     const reverse = this.#order === descending;
     const bounds = from === undefined ? range : { ...range, ...boundOf(from, reverse) };
-    this.#page = await this.#store.read({ ...bounds, limit: pageRows, reverse });
+    this.#page = await this.#store.read({ ...bounds, limit: this.#pageRows, reverse });
     this.#at = 0;
     this.#pages++;
     const last = this.#page.at(-1);
-    this.#isAtEnd = this.#page.length < pageRows;
+    this.#isAtEnd = this.#page.length < this.#pageRows;
     if (last !== undefined) {
       this.#from = { key: last.key, isIncluded: false };
     }
@@ -132,7 +140,7 @@ export class IndexStream implements CandidateStream {
 }
 
 function boundOf(
-  { key, isIncluded }: { readonly key: Uint8Array; readonly isIncluded: boolean },
+  { key, isIncluded }: PageStart,
   reverse: boolean,
 ): { readonly gte: Uint8Array } | { readonly lt: Uint8Array } {
   // `lt` leaves its key out and `gte` takes it in, so one of each pair needs the key after.
@@ -174,47 +182,55 @@ export class ListStream implements CandidateStream {
 export class UnionStream implements CandidateStream {
   readonly #streams: readonly CandidateStream[];
   readonly #order: PlaceOrder;
-  #heads: (Candidate | undefined)[] = [];
   #first: Candidate | undefined;
+  /** The last place that was passed over: streams that read again may come back to it. */
+  #passed: Uint8Array | undefined;
 
   constructor(streams: readonly CandidateStream[], order: PlaceOrder) {
     this.#streams = streams;
     this.#order = order;
   }
 
+  /** The last place that was passed over. */
+  get passed(): Uint8Array | undefined {
+    return this.#passed;
+  }
+
   async first(): Promise<Candidate | undefined> {
-    const heads: (Candidate | undefined)[] = [];
+    let first: Candidate | undefined;
     for (const stream of this.#streams) {
-      heads.push(await stream.first());
+      const head = await headBehind(stream, this.#passed, this.#order);
+      const isBefore =
+        head !== undefined && (first === undefined || this.#order(head.place, first.place) < 0);
+      first = isBefore ? head : first;
     }
-    this.#heads = heads;
-    this.#first = undefined;
-    for (const head of heads) {
-      const isBefore: boolean =
-        head !== undefined &&
-        (this.#first === undefined || this.#order(head.place, this.#first.place) < 0);
-      this.#first = isBefore ? head : this.#first;
-    }
-    return this.#first;
+    this.#first = first;
+    return first;
   }
 
   skip(): void {
-    for (const [index, stream] of this.#streams.entries()) {
-      const head = this.#heads[index];
-      const isSame =
-        head !== undefined &&
-        this.#first !== undefined &&
-        this.#order(head.place, this.#first.place) === 0;
-      if (isSame) {
-        stream.skip();
-      }
-    }
+    this.#passed = this.#first?.place ?? this.#passed;
   }
 
   seek(place: Uint8Array): void {
     for (const stream of this.#streams) {
       stream.seek(place);
     }
+  }
+}
+
+/** The first candidate of a stream behind a place. */
+async function headBehind(
+  stream: CandidateStream,
+  passed: Uint8Array | undefined,
+  order: PlaceOrder,
+): Promise<Candidate | undefined> {
+  for (;;) {
+    const head = await stream.first();
+    if (head === undefined || passed === undefined || order(head.place, passed) > 0) {
+      return head;
+    }
+    stream.skip();
   }
 }
 
@@ -227,20 +243,22 @@ export class MovingStream implements CandidateStream {
   readonly #before: IndexStream;
   readonly #behind: readonly IndexStream[];
   readonly #union: UnionStream;
+  readonly #order: PlaceOrder;
   #pages = 0;
 
   constructor(before: IndexStream, behind: readonly IndexStream[], order: PlaceOrder) {
     this.#before = before;
     this.#behind = behind;
+    this.#order = order;
     this.#union = new UnionStream([before, ...behind], order);
   }
 
   async first(): Promise<Candidate | undefined> {
-    await this.#before.first();
+    await headBehind(this.#before, this.#union.passed, this.#order);
     if (this.#before.pages !== this.#pages) {
       this.#pages = this.#before.pages;
       for (const stream of this.#behind) {
-        stream.refresh();
+        stream.refresh(this.#union.passed);
       }
     }
     return await this.#union.first();

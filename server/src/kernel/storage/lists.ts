@@ -30,6 +30,8 @@ export interface ListsParts {
   readonly runs: StoredRuns;
   /** Resolves when every run of the log's tail is in memory: the promise of `StartUp.begin`. */
   readonly ready: Promise<void>;
+  /** Index rows read at once. Default 200. */
+  readonly pageRows?: number;
 }
 
 /** One page asked for. */
@@ -52,6 +54,8 @@ const unsettledStatuses: ReadonlySet<number> = new Set([
   OperationStatus.IN_DOUBT,
   OperationStatus.NEEDS_REVIEW,
 ]);
+
+const pageRowsDefault = 200;
 
 /** Place in lists ordered by run number and number of the part. */
 const numberPlaceBytes = 12;
@@ -206,10 +210,10 @@ export class Lists {
     order: PlaceOrder,
     after: Uint8Array | undefined,
   ): IndexStream {
-    const { store, partition } = this.#parts;
+    const { store, partition, pageRows = pageRowsDefault } = this.#parts;
     const prefix = visibilityKey.prefix({ partition, ...listed });
     return new IndexStream({
-      ...{ store, prefix, order, after },
+      ...{ store, prefix, order, after, pageRows },
       read: ({ key }) => {
         const place = key.subarray(prefix.length);
         return { place, runNumber: readU64(place, 0), number: readU32(place, 8) };
@@ -219,10 +223,10 @@ export class Lists {
 
   /** All operations of a namespace, by the hash of their key. */
   #ledgerStream(namespace: string, after: Uint8Array | undefined): IndexStream {
-    const { store, partition } = this.#parts;
+    const { store, partition, pageRows = pageRowsDefault } = this.#parts;
     const prefix = operationKeyKey.prefix({ partition, namespace });
     return new IndexStream({
-      ...{ store, prefix, order: ascending, after },
+      ...{ store, prefix, order: ascending, after, pageRows },
       read: ({ key, value }) => ({
         place: key.subarray(prefix.length),
         ...readTargetRow(key, value),
