@@ -19,7 +19,7 @@ export type Startable<Sent = unknown, Output = unknown> =
 /** Input and options of a start: what takes no input is started without. */
 export type StartArguments<Sent, Options> = [Sent] extends [undefined]
   ? [input?: undefined, options?: Options]
-  : [input: Sent, options?: Options];
+  : [input: NoInfer<Sent>, options?: Options];
 
 /** How to connect. */
 export interface ConnectOptions extends PawlClientOptions {

@@ -6,13 +6,13 @@ import {
   ObservationItemSchema,
   ReconciliationItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import { AwaitingReview, LeaseLost } from "../abort-reasons.js";
+import { AwaitingReview } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import type { AttemptState } from "./attempt-state.js";
 import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import type { Ledger, TimedAnswer } from "./perform.js";
-import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { monotonicMs, wait } from "./time.js";
 import type { ItemAnswer } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
@@ -168,12 +168,13 @@ export class LeaseLedger implements Ledger {
   #timed(answer: ItemAnswer): TimedAnswer {
     const { lease, state } = this.#options;
     if (answer.rejection !== undefined) {
-      const error = errorFromRejection(answer.rejection);
-      if (isAttemptOver(answer.rejection)) {
-        lease.isOver = true;
-        state.end(error instanceof LeaseLost ? error : new LeaseLost(answer.rejection.reason));
+      if (!isAttemptOver(answer.rejection)) {
+        throw errorFromRejection(answer.rejection);
       }
-      throw error;
+      const ended = attemptEnd(answer.rejection);
+      lease.isOver = true;
+      state.end(ended);
+      throw ended;
     }
     if (answer.intent === undefined) {
       throw new PawlError(

@@ -23,6 +23,12 @@ export function isAttemptOver(rejection: Rejection): boolean {
   );
 }
 
+/** What the code of an attempt gets that is over: also when its whole run is, it is the end of its attempt. */
+export function attemptEnd(rejection: Rejection): LeaseLost {
+  const { detail, reason } = rejection;
+  return new LeaseLost(detail.case === "leaseLost" ? detail.value.cause : reason);
+}
+
 /** Reasons that no repetition changes. */
 const FINAL: ReadonlySet<string> = new Set([
   "PAWL_INVALID_FIELD",
@@ -38,9 +44,7 @@ export function errorFromRejection(rejection: Rejection): PawlError {
     case "PAWL_FINGERPRINT_CONFLICT":
       return new Conflict(rejection);
     case "PAWL_LEASE_LOST":
-      return new LeaseLost(
-        rejection.detail.case === "leaseLost" ? rejection.detail.value.cause : "",
-      );
+      return attemptEnd(rejection);
     case "PAWL_TOO_LARGE":
       return new TooLarge(rejection.message);
     default:

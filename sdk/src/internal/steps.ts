@@ -11,7 +11,7 @@ import { fromFailure, toFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
-import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { asError, startTimer, wait } from "./time.js";
 import { validate } from "./validate.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -122,10 +122,11 @@ export class Steps {
     if (answer.rejection === undefined) {
       return;
     }
-    const error = errorFromRejection(answer.rejection);
-    if (!isAttemptOver(answer.rejection)) {
-      this.#options.state.poisonWith(error);
+    if (isAttemptOver(answer.rejection)) {
+      throw attemptEnd(answer.rejection);
     }
+    const error = errorFromRejection(answer.rejection);
+    this.#options.state.poisonWith(error);
     throw error;
   }
 

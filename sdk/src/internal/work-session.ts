@@ -27,7 +27,10 @@ const SLOTS_DEFAULT = 16;
 const DRAIN_MS_DEFAULT = 10_000;
 
 /** How long handlers that were asked to stop may take, and then the answers to what was sent last, in ms. */
-const FAREWELL_MS = 2_000;
+const FAREWELL_MS_MAX = 2_000;
+
+/** Even a close that waits for nothing gives the kernel this long to answer what was sent last, in ms. */
+const FAREWELL_MS_MIN = 200;
 
 /** A worker session: from the first Hello to goodbye, over however many streams. */
 export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
@@ -155,18 +158,19 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
   }
 
   async #close(drainMs: number): Promise<void> {
+    const farewellMs = Math.max(FAREWELL_MS_MIN, Math.min(drainMs, FAREWELL_MS_MAX));
     this.#isDraining = true;
     this.#ready.reject(new Closed("worker"));
     this.#stream.drain();
     if (!(await this.#isIdleWithin(drainMs))) {
       const reason = new Draining();
       this.#attempts.abortAll(reason);
-      if (!(await this.#isIdleWithin(Math.min(drainMs, FAREWELL_MS)))) {
+      if (!(await this.#isIdleWithin(farewellMs))) {
         const given = this.#attempts.giveBackAll(reason);
-        await within(FAREWELL_MS, given);
+        await within(farewellMs, given);
       }
     }
-    await within(FAREWELL_MS, this.#stream.answered());
+    await within(farewellMs, this.#stream.answered());
     this.#attempts.stop();
     await this.#stream.close();
     this.#onClosed(this);
