@@ -3,6 +3,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import type { MutableOperation, MutableRun } from "../state.js";
 import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
+import { addUnsettled, indexOperation } from "./indices.js";
 
 /** The operation of this number. */
 export function operationOf(run: MutableRun, number: number): MutableOperation {
@@ -101,8 +102,8 @@ function declareOperation(
     lookUpAtMs: 0,
     openReview: undefined,
   });
-  run.operationsByKey.set(declaration.key, event.operation);
-  run.unsettled.add(event.operation);
+  indexOperation(run, declaration.key, event.operation);
+  addUnsettled(run, event.operation);
 }
 
 /** A call ended. */

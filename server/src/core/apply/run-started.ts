@@ -4,6 +4,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
+import { emptyIndices } from "./indices.js";
 
 /** Makes the state of a run from its first event. */
 export function applyRunStarted(
@@ -64,10 +65,8 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     openTasks: 0,
     failedTasks: 0,
     operations: [],
-    operationsByKey: new Map(),
-    unsettled: new Set(),
+    ...emptyIndices(),
     steps: [],
-    stepsByIdentity: new Map(),
     reviews: [],
   };
 }

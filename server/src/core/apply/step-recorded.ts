@@ -1,6 +1,7 @@
 import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, stepIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
+import { indexStep } from "./indices.js";
 
 /** Code of a task recorded a value. */
 export function applyStepRecorded(
@@ -24,5 +25,5 @@ export function applyStepRecorded(
     observedAtMs: event.observedAtMs,
     eventNumber: meta.number,
   });
-  run.stepsByIdentity.set(identity, number);
+  indexStep(run, event, number);
 }

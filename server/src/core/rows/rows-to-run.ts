@@ -7,16 +7,16 @@ import type {
 } from "@pawl/proto/log/v1/row_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { CorruptHistory } from "../apply/corrupt.js";
+import { addUnsettled, indexOperation, indexStep } from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
-import {
-  type MutableOperation,
-  type MutableReview,
-  type MutableRun,
-  type MutableStep,
-  type MutableTask,
-  stepIdentity,
+import type {
+  MutableOperation,
+  MutableReview,
+  MutableRun,
+  MutableStep,
+  MutableTask,
 } from "../state.js";
 import { isSettled, isTaskClosed } from "../transitions.js";
 import type { RunRows } from "./run-to-rows.js";
@@ -202,13 +202,13 @@ function indexRun(run: MutableRun): void {
     countTask(run, task);
   }
   for (const operation of run.operations) {
-    run.operationsByKey.set(operation.declaration.key, operation.number);
+    indexOperation(run, operation.declaration.key, operation.number);
     if (!isSettled(operation.status)) {
-      run.unsettled.add(operation.number);
+      addUnsettled(run, operation.number);
     }
   }
   for (const step of run.steps) {
-    run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), step.number);
+    indexStep(run, step, step.number);
   }
 }
 
