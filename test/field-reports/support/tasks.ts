@@ -1,0 +1,17 @@
+import { json, task } from "@pawl/sdk";
+
+/** The task that worker processes serve: what it does is theirs. Leases are as short as they may be. */
+export const job = task("job", {
+  input: json<string>(),
+  output: json<string>(),
+  timeouts: { lease: "1s" },
+  retry: { attempts: 3, initial: "0ms" },
+});
+
+/** The same with leases that outlive a restart of the kernel. */
+export const longJob = task("long-job", {
+  input: json<string>(),
+  output: json<string>(),
+  timeouts: { lease: "20s" },
+  retry: { attempts: 3, initial: "0ms" },
+});

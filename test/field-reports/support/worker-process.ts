@@ -1,0 +1,96 @@
+/*
+ * A worker in a process of its own: node worker-process.ts BEHAVIOUR URL SINK_FILE. It says what happens to it on stdout, a line each.
+ */
+import { appendFileSync } from "node:fs";
+import { connect, json, operation, type TaskContext } from "@pawl/sdk";
+import { job, longJob } from "./tasks.js";
+
+const [, , behaviour = "", url = "", sinkFile = ""] = process.argv;
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** Blocks the event loop, as a computation does: no timer runs, no lease is renewed. */
+function compute(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+const isBusyInside = behaviour === "busy-inside";
+
+/** A sink that can be asked: a file that tells what was done. */
+const charge = operation("charge", {
+  payload: json<string>(),
+  result: json<{ readonly by: string }>(),
+  sink: { kind: "reconcilable", settle: "0ms" },
+  callTimeout: "6s",
+  lookup: () => "unknown",
+  call: (op) => {
+    appendFileSync(sinkFile, `${op.key}\n`);
+    if (isBusyInside) {
+      say("busy");
+      compute(3_000);
+    }
+    return { by: behaviour };
+  },
+});
+
+/** Records something first, so that the kernel knows that the attempt has begun. */
+async function begin(ctx: TaskContext): Promise<void> {
+  await ctx.step("begun", { durable: true }, () => true);
+}
+
+async function chargeOnce(ctx: TaskContext, input: string): Promise<string> {
+  const { by } = await ctx.perform(charge, input, { target: "account" });
+  return `${behaviour} after ${by}`;
+}
+
+const behaviours: Readonly<
+  Record<string, (ctx: TaskContext, input: string) => Promise<string> | string>
+> = {
+  /** Charges at once. */
+  quick: chargeOnce,
+  /** Blocks for three leases, then tries to charge. */
+  "busy-before": async (ctx, input) => {
+    await begin(ctx);
+    say("busy");
+    compute(3_000);
+    try {
+      return await chargeOnce(ctx, input);
+    } catch (error) {
+      say(`stopped ${error instanceof Error ? error.name : "?"}`);
+      throw error;
+    }
+  },
+  /** Blocks for three leases between the effect and its observation. */
+  "busy-inside": async (ctx, input) => {
+    await begin(ctx);
+    return chargeOnce(ctx, input);
+  },
+  /** Dies as nothing can catch it. */
+  abort: async (ctx, input) => {
+    await begin(ctx);
+    return input === "poison" ? process.abort() : input;
+  },
+  /** Works until it is told to end by SIGUSR2. */
+  long: async (ctx) => {
+    say(`attempt ${ctx.attempt} lease ${ctx.leaseVersion}`);
+    await new Promise<void>((resolve) => {
+      const alive = setInterval(() => undefined, 1_000);
+      process.once("SIGUSR2", () => {
+        clearInterval(alive);
+        resolve();
+      });
+      ctx.signal.addEventListener("abort", () => say(`aborted ${ctx.signal.reason.name}`));
+    });
+    return `attempt ${ctx.attempt}`;
+  },
+};
+
+const handler = behaviours[behaviour];
+if (handler === undefined) throw new Error(`no behaviour "${behaviour}"`);
+const client = connect({ url, onConnection: () => undefined });
+const runJob = async (ctx: TaskContext, input: string): Promise<string> => handler(ctx, input);
+await client.worker({ serve: [job.run(runJob), longJob.run(runJob)], slots: 1, name: behaviour });
+say("ready");
