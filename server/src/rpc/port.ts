@@ -81,7 +81,10 @@ export class Port {
     const opened = new Port(options);
     await new Promise<void>((resolve, reject) => {
       opened.#server.once("error", (error) => reject(listenError(error, options)));
-      opened.#server.listen(socketPath === undefined ? { host, port } : { path: socketPath }, resolve);
+      opened.#server.listen(
+        socketPath === undefined ? { host, port } : { path: socketPath },
+        resolve,
+      );
     });
     return opened;
   }

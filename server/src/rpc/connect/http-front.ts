@@ -12,6 +12,7 @@ import type { BoundService } from "../binding.js";
 import type { Edge } from "../edge.js";
 import { tooLarge } from "../refusals.js";
 import { answerError, answerText } from "./answer-json.js";
+import { boundedBody, discardRest } from "./bounded-body.js";
 import { connectError } from "./connect-error.js";
 import { registerRoutes } from "./connect-routes.js";
 import { nameErrors } from "./name-errors.js";
@@ -79,12 +80,18 @@ function answerCall(
   }
   const bytes = Number(request.headers["content-length"] ?? 0);
   if (bytes > limits.messageBytesMax) {
+    discardRest(request);
     answerError(response, connectError(tooLarge(bytes)), contentType);
     return;
   }
   const call = async (): Promise<void> => {
     const universal = universalRequestFromNodeRequest(request, response, undefined, undefined);
-    await universalResponseToNodeResponse(await nameErrors(await handler(universal)), response);
+    const answer = await nameErrors(await handler({ ...universal, body: boundedBody(request) }));
+    if (!request.complete) {
+      // What is left of the body is dropped: nothing may follow it on this connection.
+      response.setHeader("connection", "close");
+    }
+    await universalResponseToNodeResponse(answer, response);
   };
   call().catch((error: unknown) => {
     // A caller that went away ends its own call; it is told nothing and nothing is wrong.
