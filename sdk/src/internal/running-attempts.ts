@@ -168,7 +168,7 @@ export class RunningAttempts {
   }
 
   async #run(running: Running, served: ServedTask): Promise<void> {
-    const { core, stream, port } = this.#options;
+    const { stream, port } = this.#options;
     const { lease, offer, state } = running;
     const load = (payload: Parameters<typeof port.load>[0]): ReturnType<typeof port.load> =>
       port.load(payload, offer.runId);
@@ -193,7 +193,7 @@ export class RunningAttempts {
     running.isDone = true;
     for (const timer of running.timers) timer.cancel();
     running.timers = [];
-    const told = end.case === "nothing" ? undefined : sendEnd(core, stream, lease, end);
+    const told = end.case === "nothing" ? undefined : sendEnd(stream, lease, end);
     this.#freeSlot(running);
     await told;
     this.#forget(running);

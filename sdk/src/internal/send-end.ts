@@ -7,12 +7,10 @@ import {
   ReportItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { AttemptEnd } from "./attempt.js";
-import type { ClientCore } from "./client-core.js";
 import { payloadBytes } from "./codec.js";
 import { toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import { errorFromRejection, isAttemptOver } from "./rejection.js";
-import { callUnary } from "./unary.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
@@ -26,7 +24,6 @@ type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" }>;
  * operations open) is followed by a failure that says so: a task must not hang on what its worker could not tell.
  */
 export async function sendEnd(
-  core: ClientCore,
   stream: WorkStream,
   lease: Lease,
   end: Exclude<AttemptEnd, { case: "nothing" }>,
@@ -35,17 +32,27 @@ export async function sendEnd(
     await sendRelease(stream, lease, "The worker is going away.");
     return;
   }
+  const rejection = await sendReport(stream, lease, end);
+  if (rejection === undefined || isAttemptOver(rejection)) {
+    return;
+  }
+  if (rejection.reason !== "PAWL_FINGERPRINT_CONFLICT") {
+    const { failure } = toFailure(errorFromRejection(rejection));
+    // When not even that is taken, the lease runs out and the kernel's own failure says so.
+    await sendReport(stream, lease, { case: "failure", failure, retryAfterMs: undefined });
+  }
+}
+
+async function sendReport(
+  stream: WorkStream,
+  lease: Lease,
+  end: Reported,
+): Promise<Rejection | undefined> {
   const { rejection } = await send(stream, lease, bytesOf(end), (correlation) => ({
     kind: "report",
     message: makeReport(lease, end, correlation),
   }));
-  if (
-    rejection !== undefined &&
-    !isAttemptOver(rejection) &&
-    rejection.reason !== "PAWL_FINGERPRINT_CONFLICT"
-  ) {
-    await reportRefusal(core, lease, rejection);
-  }
+  return rejection;
 }
 
 /** Gives a task back; it uses no attempt. */
@@ -89,22 +96,4 @@ function makeReport(lease: Lease, end: Reported, correlation: number): ReportIte
       break;
   }
   return report;
-}
-
-/** By a unary call: on the stream, items of a task are refused after one of them was. */
-async function reportRefusal(core: ClientCore, lease: Lease, rejection: Rejection): Promise<void> {
-  const { failure } = toFailure(errorFromRejection(rejection));
-  const report = create(ReportItemSchema, {
-    leaseVersion: lease.leaseVersion,
-    runId: lease.runId,
-    task: lease.task,
-    outcome: { case: "failure", value: failure },
-  });
-  const { namespace, api } = core;
-  const call = callUnary(
-    (options) => api.workers.reportOutputs({ namespace, reports: [report] }, options),
-    core.unary(),
-  );
-  // When not even that is taken, the lease runs out and the kernel's own failure says so.
-  await call.catch(() => undefined);
 }

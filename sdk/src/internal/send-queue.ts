@@ -17,6 +17,11 @@ export class SendQueue<Item extends Sized> {
     return this.#head === this.#items.length;
   }
 
+  /** Items that wait. */
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
   /** Adds one at the end. */
   push(item: Item): void {
     this.#items.push(item);
@@ -28,11 +33,15 @@ export class SendQueue<Item extends Sized> {
     this.#head = 0;
   }
 
-  /** Takes the items of the next message, at least one when there is any. */
-  take(): Item[] {
+  /**
+   * Takes the items of the next message, at least one when there is any.
+   *
+   * @param itemsMax No more than these, when it is less than a message takes.
+   */
+  take(itemsMax: number = ITEMS_MAX): Item[] {
     const taken: Item[] = [];
     let bytes = 0;
-    while (this.#head < this.#items.length && taken.length < ITEMS_MAX) {
+    while (this.#head < this.#items.length && taken.length < Math.min(itemsMax, ITEMS_MAX)) {
       const item = this.#items[this.#head];
       if (item === undefined || (taken.length > 0 && bytes + item.bytes > MESSAGE_BYTES)) {
         break;

@@ -17,6 +17,8 @@ export class WorkOutbox {
   #acks: number[] = [];
   #credits = 0;
   #pong = 0;
+  /** Items that were queued before the ping was read: they leave before its pong. */
+  #beforePong = 0;
   #ping = 0;
   #drain = false;
 
@@ -27,6 +29,7 @@ export class WorkOutbox {
     this.#acks = [];
     this.#credits = 0;
     this.#pong = 0;
+    this.#beforePong = 0;
     this.#ping = 0;
   }
 
@@ -51,8 +54,13 @@ export class WorkOutbox {
     this.#credits += count;
   }
 
+  /**
+   * Answers a ping. A ping may come with a refusal, and its pong tells the kernel that whatever leaves with it was sent
+   * by code that knew: so what was queued before must not leave with it.
+   */
   pong(number: number): void {
     this.#pong = number;
+    this.#beforePong = this.#items.length;
   }
 
   ping(number: number): void {
@@ -77,20 +85,23 @@ export class WorkOutbox {
     if (isEmpty) {
       return undefined;
     }
+    const items = this.#beforePong > 0 ? this.#items.take(this.#beforePong) : this.#items.take();
+    const isPongDue = this.#beforePong === 0;
+    this.#beforePong -= isPongDue ? 0 : items.length;
     const request = create(WorkRequestSchema, {
       credits: this.#credits,
       acks: this.#acks.splice(0, ITEMS_MAX),
-      pong: this.#pong,
+      pong: isPongDue ? this.#pong : 0,
       ping: this.#ping,
       drain: this.#drain,
     });
     this.#credits = 0;
-    this.#pong = 0;
+    this.#pong = isPongDue ? 0 : this.#pong;
     this.#ping = 0;
     this.#drain = false;
     const nowMs = monotonicMs();
     this.#takeRenewals(request, nowMs);
-    for (const item of this.#items.take()) {
+    for (const item of items) {
       item.sentAtMs = nowMs;
       putItem(request, item.body);
     }

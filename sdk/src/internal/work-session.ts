@@ -146,6 +146,11 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
 
   idle(): void {
     this.#idle?.resolve();
+    this.#stream.leaveWhenDone();
+  }
+
+  isIdle(): boolean {
+    return this.#attempts.size === 0;
   }
 
   #offered(offer: Offer): void {

@@ -23,6 +23,8 @@ export interface WorkStreamOwner {
   up(lostHandles: readonly number[]): void;
   /** A message; answers to items were given already. */
   receive(response: WorkResponse): void;
+  /** True when no attempt is running. */
+  isIdle(): boolean;
   /** No kernel was ever reached and none is there: waiting on does not help. */
   unreachable(error: PawlError): void;
 }
@@ -52,6 +54,7 @@ export class WorkStream {
   readonly #closing = new AbortController();
   #outflow: Outflow<WorkRequest> | undefined;
   #isUp = false;
+  #isKernelLeaving = false;
   #isDraining = false;
   #helloCredits = 0;
   #heardAtMs = 0;
@@ -158,6 +161,7 @@ export class WorkStream {
       return message;
     });
     this.#outflow = outflow;
+    this.#isKernelLeaving = false;
     this.#watchSilence(abort, PING_MS);
     try {
       for await (const response of api.workers.work(outflow, { signal: abort.signal })) {
@@ -229,6 +233,15 @@ export class WorkStream {
       this.post((outbox) => outbox.pong(response.ping));
     }
     this.#options.owner.receive(response);
+    this.#isKernelLeaving ||= response.drain;
+    this.leaveWhenDone();
+  }
+
+  /** A kernel that goes away is let go when it owes nothing and is owed nothing: the next stream finds its successor. */
+  leaveWhenDone(): void {
+    if (this.#isKernelLeaving && this.#unanswered.size === 0 && this.#options.owner.isIdle()) {
+      this.#outflow?.end();
+    }
   }
 
   #welcomed(lostHandles: readonly number[]): void {
