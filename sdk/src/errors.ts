@@ -197,9 +197,19 @@ export class RunFailed extends RunEnded {
   override readonly name: string = "RunFailed";
 
   constructor(runId: string, failure: RecordedFailure | undefined) {
-    const why = failure?.message ?? "no reason is recorded";
-    super("PAWL_RUN_FAILED", runId, `Run "${runId}" failed: ${why}`, failure);
+    super("PAWL_RUN_FAILED", runId, `Run "${runId}" failed: ${explain(failure)}`, failure);
   }
+}
+
+/** The failure and what led to it, as far as a line takes. */
+function explain(failure: RecordedFailure | undefined): string {
+  if (failure === undefined) {
+    return "no reason is recorded.";
+  }
+  const cause = failure.cause instanceof RecordedFailure ? failure.cause : undefined;
+  return cause === undefined
+    ? failure.message
+    : `${failure.message} ${cause.kind}: ${cause.message}`;
 }
 
 /** The run was cancelled. */

@@ -1,5 +1,9 @@
-import { type Client, type ConnectOptions, connect } from "./connect.js";
+import { createPawlClient } from "./client.js";
+import type { Client, ConnectOptions } from "./connect.js";
 import { PawlError } from "./errors.js";
+import { ClientCore } from "./internal/client-core.js";
+import { KernelClient } from "./internal/kernel-client.js";
+import { ConnectionMonitor } from "./internal/monitor.js";
 import type { CloseOptions } from "./worker-options.js";
 
 /** How a kernel is opened inside this process. */
@@ -41,39 +45,34 @@ const EMBED_MODULE: string = "@pawl/server/embed.js";
  */
 export async function openKernel(options: OpenKernelOptions): Promise<EmbeddedKernel> {
   const embedding = await (await loadEmbedModule()).embedKernel({ dir: options.dir });
-  const client = connect({ ...options, url: `unix:${embedding.socketPath}` });
-  return embed(client, embedding);
+  const api = createPawlClient({ ...options, url: `unix:${embedding.socketPath}` });
+  const monitor = new ConnectionMonitor(options.onConnection);
+  return new EmbeddedClient(new ClientCore(api, options.namespace ?? "", monitor), embedding);
 }
 
-function embed(client: Client, embedding: Embedding): EmbeddedKernel {
-  let closed: Promise<void> | undefined;
-  const close = async (closeOptions?: CloseOptions): Promise<void> => {
-    await client.close(closeOptions);
-    await embedding.close();
-  };
-  // A failed kernel answers nothing more: whoever waits must learn it.
-  void embedding.failed.then(() => client.close({ drainMs: 0 }));
-  return {
-    api: client.api,
-    failed: embedding.failed,
-    get connection() {
-      return client.connection;
-    },
-    start: (definition, ...input) => client.start(definition, ...input),
-    execute: (definition, ...input) => client.execute(definition, ...input),
-    run: (runId, definition) => client.run(runId, definition),
-    perform: (operation, payload, performOptions) =>
-      client.perform(operation, payload, performOptions),
-    worker: (workerOptions) => client.worker(workerOptions),
-    close: (closeOptions) => {
-      closed ??= close(closeOptions);
-      return closed;
-    },
-    [Symbol.asyncDispose]: () => {
-      closed ??= close();
-      return closed;
-    },
-  };
+class EmbeddedClient extends KernelClient implements EmbeddedKernel {
+  readonly failed: Promise<Error>;
+  readonly #embedding: Embedding;
+
+  constructor(core: ClientCore, embedding: Embedding) {
+    super(core);
+    this.#embedding = embedding;
+    this.failed = embedding.failed;
+    void embedding.failed.then((error) => this.fail(storeFailed(error)));
+  }
+
+  override async close(options?: CloseOptions): Promise<void> {
+    await super.close(options);
+    await this.#embedding.close();
+  }
+}
+
+function storeFailed(cause: Error): PawlError {
+  return new PawlError(
+    "PAWL_STORE_FAILED",
+    `The kernel in this process failed and acknowledges nothing more: ${cause.message} What was acknowledged is safe. Close it and open it anew.`,
+    { cause },
+  );
 }
 
 async function loadEmbedModule(): Promise<EmbedModule> {

@@ -1,5 +1,5 @@
 import type { PawlClient } from "../client.js";
-import { Closed } from "../errors.js";
+import type { PawlError } from "../errors.js";
 import type { ConnectionMonitor } from "./monitor.js";
 import type { UnaryOptions } from "./unary.js";
 
@@ -17,14 +17,14 @@ export class ClientCore {
     this.monitor = monitor;
   }
 
-  /** Aborts, with `Closed`, when the client is closed. */
+  /** Aborts when the client is closed, or its kernel failed for good. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Ends every call. */
-  close(): void {
-    this.#closing.abort(new Closed("client"));
+  /** Ends every call; whoever waits gets the reason. */
+  close(reason: PawlError): void {
+    this.#closing.abort(reason);
   }
 
   /** How unary calls are made, ended by the client's own end or by `signal`. */

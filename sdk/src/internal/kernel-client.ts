@@ -5,7 +5,7 @@ import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_s
 import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
 import type { ConnectionStatus } from "../connection.js";
-import { Closed, DefinitionInvalid } from "../errors.js";
+import { Closed, DefinitionInvalid, type PawlError } from "../errors.js";
 import type { Operation } from "../operation.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, StartOptions } from "../start-options.js";
@@ -131,16 +131,27 @@ export class KernelClient implements Client {
     return this.close();
   }
 
+  /** The kernel will never answer again: everything that waits, or is asked later, rejects with this reason. */
+  async fail(reason: PawlError): Promise<void> {
+    await this.#end(reason);
+    await this.close({ drainMs: 0 });
+  }
+
   async #close(drainMs: number): Promise<void> {
     const endsAtMs = monotonicMs() + drainMs;
     await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs })));
     while (this.#submit.openStarts > 0 && monotonicMs() < endsAtMs) await wait(10);
-    this.#core.close();
-    await this.#submit.close();
+    await this.#end(new Closed("client"));
+  }
+
+  async #end(reason: PawlError): Promise<void> {
+    this.#core.close(reason);
+    await this.#submit.close(reason);
     this.#core.api.close();
   }
 
   #assertOpen(): void {
+    this.#core.signal.throwIfAborted();
     if (this.#closed !== undefined) throw new Closed("client");
   }
 

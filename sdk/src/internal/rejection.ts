@@ -26,7 +26,10 @@ export function isAttemptOver(rejection: Rejection): boolean {
 /** What the code of an attempt gets that is over: also when its whole run is, it is the end of its attempt. */
 export function attemptEnd(rejection: Rejection): LeaseLost {
   const { detail, reason } = rejection;
-  return new LeaseLost(detail.case === "leaseLost" ? detail.value.cause : reason);
+  if (detail.case === "leaseLost") {
+    return new LeaseLost(detail.value.cause);
+  }
+  return new LeaseLost(reason === "PAWL_LEASE_LOST" ? "" : reason);
 }
 
 /** Reasons that no repetition changes. */

@@ -217,7 +217,9 @@ export class RunningAttempts {
   #forget(running: Running): void {
     running.lease.isOver = true;
     for (const timer of running.timers) timer.cancel();
-    this.#running.delete(running.lease.handle);
+    if (this.#running.get(running.lease.handle) === running) {
+      this.#running.delete(running.lease.handle);
+    }
     if (this.#running.size === 0) this.#options.owner.idle();
   }
 

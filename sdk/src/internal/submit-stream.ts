@@ -113,10 +113,10 @@ export class SubmitStream {
     return pending.result?.promise ?? Promise.reject(closed());
   }
 
-  /** Ends the stream. Whoever waits gets `Closed`. */
-  async close(): Promise<void> {
-    this.#closing.abort(closed());
-    this.#rejectAll(closed());
+  /** Ends the stream. Whoever waits, or comes later, gets the reason. */
+  async close(reason: PawlError): Promise<void> {
+    this.#closing.abort(reason);
+    this.#rejectAll(reason);
     this.#outflow?.end();
     await this.#loop;
   }
@@ -127,9 +127,7 @@ export class SubmitStream {
     bytes: number;
     waits: boolean;
   }): Pending {
-    if (this.#closing.signal.aborted) {
-      throw closed();
-    }
+    this.#closing.signal.throwIfAborted();
     const pending: Pending = {
       correlation: this.#correlations.next(this.#pending),
       runId: parts.runId,

@@ -1,0 +1,232 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  Conflict,
+  type EmbeddedKernel,
+  Fatal,
+  json,
+  openKernel,
+  operation,
+  plan,
+  Refused,
+  RetryAfter,
+  RunCancelled,
+  type RunEvent,
+  RunFailed,
+  task,
+} from "@pawl/sdk";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { gate } from "./support/worker-bench.js";
+
+let dir: string;
+let kernel: EmbeddedKernel;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "pawl-sdk-"));
+  kernel = await openKernel({ dir });
+});
+
+afterEach(async () => {
+  await kernel.close({ drainMs: 500 });
+  await rm(dir, { recursive: true, force: true });
+});
+
+const fetchPage = task("fetch", { input: json<{ url: string }>() }).run(async (_ctx, { url }) => ({
+  body: `<${url}>`,
+}));
+const count = task("count", { input: json<{ url: string }>() }).run(async (ctx) => ({
+  length: ctx.dependency(fetchPage).body.length,
+}));
+
+test("a plan runs, each task with what it needs, and its output is typed", async () => {
+  const pages = plan("pages", {
+    input: json<{ url: string }>(),
+    tasks: { fetch: { task: fetchPage }, count: { task: count, needs: ["fetch"] } },
+    output: "count",
+  });
+  await kernel.worker({ serve: [fetchPage, count] });
+  const run = await kernel.start(
+    pages,
+    { url: "abc" },
+    { runId: "pages-1", labels: { team: "x" } },
+  );
+  expect(run.existing).toBe(false);
+  expect(await run.result({ timeout: "10s" })).toEqual({ length: 5 });
+  const again = await kernel.start(pages, { url: "abc" }, { runId: "pages-1" });
+  expect(again.existing).toBe(true);
+  expect(await again.result({ timeout: "10s" })).toEqual({ length: 5 });
+  await expect(kernel.start(pages, { url: "other" }, { runId: "pages-1" })).rejects.toBeInstanceOf(
+    Conflict,
+  );
+});
+
+test("a task alone can be started, with nothing in and nothing out", async () => {
+  const nothing = task("nothing").run(() => undefined);
+  await kernel.worker({ serve: [nothing] });
+  expect(await kernel.execute(nothing, undefined, { timeout: "10s" })).toBeUndefined();
+});
+
+test("many runs at once", async () => {
+  await kernel.worker({ serve: [fetchPage], slots: 50 });
+  const outputs = await Promise.all(
+    Array.from({ length: 300 }, (_, number) => kernel.execute(fetchPage, { url: String(number) })),
+  );
+  expect(outputs.map(({ body }) => body)).toEqual(
+    Array.from({ length: 300 }, (_, number) => `<${number}>`),
+  );
+});
+
+test("a recorded step and a settled operation are not done again by the next attempt", async () => {
+  const did: string[] = [];
+  const charge = operation("charge", {
+    payload: json<{ cents: number }>(),
+    result: json<{ id: string }>(),
+    call: (op) => {
+      did.push(`charge ${op.payload.cents} ${op.key}`);
+      return { id: "r-1" };
+    },
+  });
+  const paying = task("paying").run(async (ctx) => {
+    const cents = await ctx.step("price", () => {
+      did.push("price");
+      return 500;
+    });
+    const receipt = await ctx.perform(charge, { cents }, { target: "acct" });
+    ctx.progress({ paid: true });
+    if (ctx.attempt < 3) throw new RetryAfter("10ms", `attempt ${ctx.attempt}`);
+    return { ...receipt, attempt: ctx.attempt, lastProgress: JSON.stringify(ctx.lastProgress) };
+  });
+  await kernel.worker({ serve: [paying] });
+  expect(await kernel.execute(paying, undefined, { runId: "pay", timeout: "20s" })).toEqual({
+    id: "r-1",
+    attempt: 3,
+    lastProgress: '{"paid":true}',
+  });
+  expect(did).toEqual(["price", "charge 500 task/default/pay/1/main/charge/1"]);
+});
+
+test("a refusal of the sink is thrown the same at every attempt", async () => {
+  const seen: unknown[] = [];
+  let calls = 0;
+  const charge = operation("charge", {
+    payload: json<{ cents: number }>(),
+    result: json<{ id: string }>(),
+    call: () => {
+      calls++;
+      throw new Refused("no funds", { sinkCode: "declined", data: { limit: 1 } });
+    },
+  });
+  const paying = task("paying").run(async (ctx) => {
+    try {
+      await ctx.perform(charge, { cents: 5 }, { target: "acct" });
+    } catch (error) {
+      seen.push(error);
+    }
+    if (ctx.attempt === 1) throw new RetryAfter("1ms");
+    return null;
+  });
+  await kernel.worker({ serve: [paying] });
+  expect(await kernel.execute(paying, undefined, { timeout: "10s" })).toBeNull();
+  expect(calls).toBe(1);
+  expect(seen).toMatchObject([
+    { name: "Refused", message: "no funds", sinkCode: "declined", data: { limit: 1 } },
+    { name: "Refused", message: "no funds", sinkCode: "declined", data: { limit: 1 } },
+  ]);
+});
+
+test("a failed run throws its failure with its chain", async () => {
+  const broken = task("broken").run(() => {
+    throw new Fatal("no use", { cause: new TypeError("deep"), data: { why: 7 } });
+  });
+  await kernel.worker({ serve: [broken] });
+  const error = await kernel
+    .execute(broken, undefined, { timeout: "10s" })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RunFailed);
+  let found: unknown = error;
+  while (found instanceof Error && Reflect.get(found, "kind") !== "Fatal") found = found.cause;
+  expect(found).toMatchObject({
+    message: "no use",
+    data: { why: 7 },
+    cause: { kind: "TypeError" },
+  });
+});
+
+test("a cancelled run aborts its attempt, and ends as cancelled", async () => {
+  const { promise: started, open } = gate();
+  const slow = task("slow").run(async (ctx) => {
+    open();
+    await new Promise((_resolve, reject) =>
+      ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)),
+    );
+  });
+  await kernel.worker({ serve: [slow] });
+  const run = await kernel.start(slow);
+  await started;
+  expect(await run.cancel({ reason: "enough" })).toMatchObject({ existing: false });
+  await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunCancelled);
+});
+
+test("the events of a run are watched to its end", async () => {
+  await kernel.worker({ serve: [fetchPage] });
+  const run = await kernel.start(fetchPage, { url: "x" });
+  const events: RunEvent[] = [];
+  for await (const event of run.watch()) events.push(event);
+  expect(events.map(({ number }) => number)).toEqual(events.map((_, place) => place + 1));
+  expect(events[0]?.type).toBe("RunStarted");
+  expect(events.at(-1)?.position).toBeDefined();
+});
+
+test("an effect without a worker happens once for its key, and its payload is compared", async () => {
+  let calls = 0;
+  const charge = operation("charge", {
+    payload: json<{ cents: number }>(),
+    result: json<{ id: string }>(),
+    sink: { kind: "idempotent", keyWindow: "1h" },
+    call: (op) => {
+      calls++;
+      return { id: `r-${op.payload.cents}` };
+    },
+  });
+  const once = { scope: "namespace", key: "invoice-4711" } as const;
+  expect(await kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
+  expect(await kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
+  await expect(kernel.perform(charge, { cents: 6 }, once)).rejects.toBeInstanceOf(Conflict);
+  expect(calls).toBe(1);
+});
+
+test("content above the inline bound arrives whole", async () => {
+  const big = "ü".repeat(60_000);
+  const echo = task("echo", { input: json<{ text: string }>() }).run((_ctx, { text }) => ({
+    text,
+    length: text.length,
+  }));
+  await kernel.worker({ serve: [echo] });
+  const output = await kernel.execute(echo, { text: big }, { timeout: "10s" });
+  expect(output).toEqual({ text: big, length: 60_000 });
+});
+
+test("an output above the message bound fails its task for good, and says so", async () => {
+  let attempts = 0;
+  const huge = task("huge").run(() => {
+    attempts++;
+    return "x".repeat(5_000_000);
+  });
+  await kernel.worker({ serve: [huge] });
+  const error = await kernel
+    .execute(huge, undefined, { timeout: "10s" })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RunFailed);
+  expect(String(error)).toContain("4000000 bytes");
+  expect(attempts).toBe(1);
+});
+
+test("what was acknowledged goes on after the kernel was opened anew", async () => {
+  const run = await kernel.start(fetchPage, { url: "x" }, { runId: "later" });
+  expect(run.existing).toBe(false);
+  await kernel.close();
+  kernel = await openKernel({ dir });
+  await kernel.worker({ serve: [fetchPage] });
+  expect(await kernel.run("later", fetchPage).result({ timeout: "10s" })).toEqual({ body: "<x>" });
+});
