@@ -23,6 +23,7 @@ import { PostponedStarts } from "./postponed-starts.js";
 import { PromiseReceiver } from "./promise-receiver.js";
 import type { Found, Residency } from "./residency.js";
 import { nothingStored, Resident } from "./resident.js";
+import { RunNumbers } from "./run-numbers.js";
 import type { Turn } from "./turn.js";
 import { Turns } from "./turns.js";
 import { Waiters } from "./waiters.js";
@@ -68,6 +69,7 @@ export class Loop {
   readonly waiters: Waiters = new Waiters();
   readonly promises: PromiseReceiver = new PromiseReceiver();
   readonly plans: PlanCache;
+  readonly numbers: RunNumbers;
   readonly faults: FaultLog = new FaultLog();
   readonly #parts: LoopParts;
   readonly #turns: Turns;
@@ -78,7 +80,6 @@ export class Loop {
     random: () => number;
     sha256: typeof sha256;
   };
-  #nextRunNumber: number;
   #failure: Error | undefined;
   #closed: Resident[] = [];
   readonly #postponed = new PostponedStarts();
@@ -89,7 +90,7 @@ export class Loop {
     this.clock = parts.clock;
     this.residency = parts.residency;
     this.plans = parts.plans;
-    this.#nextRunNumber = parts.nextRunNumber;
+    this.numbers = new RunNumbers(parts.nextRunNumber);
     this.work = new OpenWork({
       timers: parts.timers,
       now: () => this.clock.now(),
@@ -120,10 +121,6 @@ export class Loop {
   /** Where the durable log ends. */
   get durableHead(): Position {
     return this.#turns.durableHead;
-  }
-
-  get nextRunNumber(): number {
-    return this.#nextRunNumber;
   }
 
   /** The error that ended the kernel, if one did. */
@@ -312,39 +309,43 @@ export class Loop {
 
   #withoutState(target: Target, command: Command, principal: string): Outcome {
     if (command.kind === "StartRun") {
-      return this.#startRun(command, principal);
+      return this.#startRun(target, command, principal);
     }
     if (command.kind === "IntendOperation" && target.kind === "ledger") {
-      return this.#openLedger(command, principal);
+      return this.#openLedger(target, command, principal);
     }
     return { accepted: false, rejection: targetNotFound(target) };
   }
 
-  #startRun(command: StartRun, principal: string): Outcome {
+  #startRun(target: Target, command: StartRun, principal: string): Outcome {
     const refusal = this.#parts.admit();
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
-    return this.#begin(decideStartRun(undefined, command, this.#contextFor(principal)));
+    return this.#begin(target, decideStartRun(undefined, command, this.#contextFor(principal)));
   }
 
-  #openLedger(command: Extract<Command, { kind: "IntendOperation" }>, principal: string): Outcome {
+  #openLedger(
+    target: Target,
+    command: Extract<Command, { kind: "IntendOperation" }>,
+    principal: string,
+  ): Outcome {
     const refusal = this.#parts.admit();
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
-    return this.#begin(decide(emptyLedgerState, command, this.#contextFor(principal)));
+    return this.#begin(target, decide(emptyLedgerState, command, this.#contextFor(principal)));
   }
 
   /** Makes an aggregate from the decision that begins it. */
-  #begin(decision: Decision): Outcome {
+  #begin(target: Target, decision: Decision): Outcome {
     const first = decision.accepted ? decision.events[0] : undefined;
     if (!decision.accepted || first === undefined) {
       return decision.accepted
         ? { accepted: false, rejection: notFound("run", "") }
         : { accepted: false, rejection: decision.rejection };
     }
-    const number = this.#nextRunNumber++;
+    const number = this.numbers.take(target);
     const { nowMs } = this.#context;
     this.work.current = number;
     try {

@@ -113,7 +113,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     checkpointer,
     lists: new Lists({ store, partition, residency, runs, ready }),
     history,
-    blobs: new Blobs({ store, fence, partition, loop }),
+    blobs: new Blobs({ store, fence, partition, loop, timers, ready }),
     watchHub,
     disk,
     timers,

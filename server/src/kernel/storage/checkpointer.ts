@@ -272,7 +272,7 @@ export class Checkpointer implements LoopListener {
     const unsealed = [...this.#unsealed.flatMap(({ chunks }) => chunks), ...batch.chunks];
     batch.put(unsealedPut(partition, unsealed));
     batch.put(horizonPut(partition, horizon));
-    batch.put(countersPut(partition, { [nextRunCounter]: this.#loop?.nextRunNumber ?? 0 }));
+    batch.put(countersPut(partition, { [nextRunCounter]: this.#loop?.numbers.next ?? 0 }));
     const marks = this.#marks.put(partition, horizon, {
       beyondBytes: this.#unsavedBytes - batch.eventBytes,
       isWanted: this.#isClosing,

@@ -1,5 +1,6 @@
 import type { SealedChunkShape } from "@pawl/proto/log/v1/event_wire.js";
 import { eventsOf } from "../../log/event-frames.js";
+import { blobKey, rangeOfKind } from "../../log/key.js";
 import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js";
 import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
@@ -55,7 +56,11 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
     head: scan.borders.at(-1) ?? meta.horizon,
     lastRecordedMs:
       scan.borders.length > 0 ? scan.lastRecordedMs : await lastTimeOf(store, partition),
-    nextRunNumber: Math.max(meta.counters[nextRunCounter] ?? 1, scan.lastRunNumber + 1),
+    nextRunNumber: Math.max(
+      meta.counters[nextRunCounter] ?? 1,
+      scan.lastRunNumber + 1,
+      (await lastBlobRun(store, partition)) + 1,
+    ),
     tail: scan.tail,
     borders: scan.borders,
     tailBytes: scan.bytes,
@@ -92,6 +97,13 @@ class TailScan {
       }
     }
   }
+}
+
+/** Highest number that content was stored for, whether its run came or not. */
+async function lastBlobRun(store: Store, partition: number): Promise<number> {
+  const range = rangeOfKind(blobKey.kind, partition);
+  const [last] = await store.read({ ...range, reverse: true, limit: 1 });
+  return last === undefined ? 0 : blobKey.decode(last.key).runNumber;
 }
 
 /** Time of the last event of a log that ends at the horizon. */

@@ -131,7 +131,7 @@ export function restore(
 
 /** Slices of chunks with events after a number, in order. @throws StoreDamaged */
 export function* chunkSlices(
-  source: RowSource,
+  source: Pick<RowSource, "store" | "keys">,
   runNumber: number,
   range: { readonly chunkCount: number; readonly after: number },
 ): Generator<EventSlice, void, undefined> {
@@ -149,7 +149,11 @@ export function* chunkSlices(
 }
 
 /** One chunk of a run. @throws StoreDamaged, also when it is missing. */
-export function chunkAt(source: RowSource, runNumber: number, chunkNumber: number): Chunk {
+export function chunkAt(
+  source: Pick<RowSource, "store" | "keys">,
+  runNumber: number,
+  chunkNumber: number,
+): Chunk {
   const key = source.keys.chunk(runNumber, chunkNumber);
   const value = source.store.get(key);
   if (value === undefined) {
