@@ -1,5 +1,6 @@
 import { decodePlan, type PlanShape, type PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { DurationShape } from "@pawl/proto/wire/well-known.js";
+import { durationMs, showDuration } from "../duration.js";
 import { checkId, type IdKind } from "../identity/well-formed-id.js";
 import { limits } from "../limits.js";
 import { invalidField, type Rejection } from "../rejection.js";
@@ -229,10 +230,9 @@ function readLength(
   if (value === undefined) {
     return undefined;
   }
-  // Rounded up, so that nothing fires early.
-  const ms = Number(value.seconds) * 1000 + Math.ceil(value.nanos / 1e6);
+  const ms = durationMs(value);
   if (!(ms >= bounds.min && ms <= bounds.max)) {
-    throw new PlanProblem(field, `${bounds.min} ms to ${bounds.max} ms`, `${ms} ms`);
+    throw new PlanProblem(field, `${bounds.min} ms to ${bounds.max} ms`, showDuration(value));
   }
   return ms;
 }

@@ -1,3 +1,4 @@
+import { type DurationParts, durationMs, showDuration } from "../../core/duration.js";
 import { findLoneSurrogate, utf8ByteLength } from "../../core/identity/utf8.js";
 import { checkId, type IdKind } from "../../core/identity/well-formed-id.js";
 import { limits } from "../../core/limits.js";
@@ -109,12 +110,6 @@ export function requirePresent<T>(value: T | undefined, field: string): T {
   return value;
 }
 
-/** The parts of a `google.protobuf.Duration`. */
-export interface DurationParts {
-  readonly seconds: bigint;
-  readonly nanos: number;
-}
-
 /** A length of time in ms, rounded up so that nothing comes early; absent: 0. */
 export function readDurationMs(
   value: DurationParts | undefined,
@@ -124,9 +119,9 @@ export function readDurationMs(
   if (value === undefined) {
     return 0;
   }
-  const ms = Number(value.seconds) * 1000 + Math.ceil(value.nanos / 1e6);
+  const ms = durationMs(value);
   if (!(ms >= 0 && ms <= max)) {
-    throw badField(field, `0 ms to ${max} ms`, `${ms} ms`);
+    throw badField(field, `0 ms to ${max} ms`, showDuration(value));
   }
   return ms;
 }
