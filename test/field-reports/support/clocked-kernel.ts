@@ -54,6 +54,12 @@ export class ClockedKernel {
     this.#open = { kernel, server, grpc: new GrpcClient(server.port) };
   }
 
+  /** Another client in the place of the one that is gone. */
+  reconnect(): void {
+    const parts = this.#parts;
+    this.#open = { ...parts, grpc: new GrpcClient(parts.server.port) };
+  }
+
   /** Kills the kernel: the disk keeps what was handed to it, and nobody is told anything. */
   async kill(): Promise<void> {
     const { server, grpc } = this.#parts;

@@ -1,7 +1,7 @@
-import { json, task } from "@pawl/sdk";
+import { json, type Task, task } from "@pawl/sdk";
 
 /** The task that worker processes serve: what it does is theirs. Leases are as short as they may be. */
-export const job = task("job", {
+export const job: Task<string, string, string, string> = task("job", {
   input: json<string>(),
   output: json<string>(),
   timeouts: { lease: "1s" },
@@ -9,7 +9,7 @@ export const job = task("job", {
 });
 
 /** The same with leases that outlive a restart of the kernel. */
-export const longJob = task("long-job", {
+export const longJob: Task<string, string, string, string> = task("long-job", {
   input: json<string>(),
   output: json<string>(),
   timeouts: { lease: "20s" },
