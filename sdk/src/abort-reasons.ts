@@ -75,7 +75,7 @@ export class AwaitingReview extends AttemptEnded {
     super(
       "PAWL_NEEDS_REVIEW",
       `Nobody knows whether "${operationKey}" happened, so the task waits for a person: ` +
-        `pawl reviews resolve ${reviewId} --done RESULT | --retry | --abandon`,
+        `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason WHY`,
     );
     this.reviewId = reviewId;
     this.operationKey = operationKey;

@@ -128,7 +128,7 @@ export class NeedsReview extends PawlError {
     super(
       "PAWL_NEEDS_REVIEW",
       `Nobody knows whether "${operationKey}" happened, so a person must say: ` +
-        `pawl reviews resolve ${reviewId} --done RESULT | --retry | --abandon`,
+        `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason WHY`,
     );
     this.reviewId = reviewId;
     this.operationKey = operationKey;

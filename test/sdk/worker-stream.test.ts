@@ -185,3 +185,37 @@ describe("leases", () => {
     open();
   });
 });
+
+test("an idle worker lets a kernel go that drains, and finds the next one", async () => {
+  const { work } = await bench.start([double]);
+  work.send({ drain: true });
+  await work.closed;
+  const { first } = await bench.kernel.welcome();
+  expect(first.hello?.serves).toHaveLength(1);
+});
+
+test("what was queued before a refusal was read leaves before the pong that came with it", async () => {
+  const { promise: refused, open } = gate();
+  const stepping = task("stepping").run(async (ctx) => {
+    await ctx.step("first", () => 1);
+    await refused;
+    await ctx.step("second", () => 2);
+  });
+  const { work } = await bench.start([stepping]);
+  work.send({ offers: [offer({ kind: "stepping" })] });
+  const step = await work.until((request) => request.steps[0]);
+  work.send({
+    results: [
+      {
+        correlation: step.correlation,
+        rejection: { reason: "PAWL_FINGERPRINT_CONFLICT", message: "differs" },
+      },
+    ],
+    ping: 9,
+  });
+  await work.until((request) => request.pong || undefined);
+  open();
+  const report = await work.until((request) => request.reports[0]);
+  const failure = report.outcome.case === "failure" ? report.outcome.value : undefined;
+  expect(failure?.code).toBe("PAWL_FINGERPRINT_CONFLICT");
+});

@@ -179,7 +179,10 @@ export class AttemptContext implements TaskContext {
       const message = `Expected no ctx call inside a step, but ${call} is called inside step "${frame.step}". Call it outside: a recorded step runs nothing again.`;
       return Promise.reject(new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false }));
     }
-    return this.#options.state.track(call, run);
+    const tracked = this.#options.state.track(call, run);
+    // A call that nobody awaits is reported when the handler returns; until then its failure must not end the process.
+    tracked.catch(() => undefined);
+    return tracked;
   }
 }
 

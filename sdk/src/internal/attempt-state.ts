@@ -1,5 +1,6 @@
 import type { AttemptEnded } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
+import { makeController } from "./controller.js";
 
 /**
  * Where an attempt stands: asked to stop or not, over or not, returned or not. Every call of its `ctx` passes through
@@ -16,7 +17,7 @@ export class AttemptState {
   /** Made on first need: most handlers never look at it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+      this.#controller = makeController();
       if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;

@@ -1,5 +1,6 @@
 import type { PawlClient } from "../client.js";
 import type { PawlError } from "../errors.js";
+import { makeController } from "./controller.js";
 import type { ConnectionMonitor } from "./monitor.js";
 import type { UnaryOptions } from "./unary.js";
 
@@ -9,7 +10,7 @@ export class ClientCore {
   /** Empty: the kernel's `default`. */
   readonly namespace: string;
   readonly monitor: ConnectionMonitor;
-  readonly #closing = new AbortController();
+  readonly #closing: AbortController = makeController();
 
   constructor(api: PawlClient, namespace: string, monitor: ConnectionMonitor) {
     this.api = api;

@@ -36,6 +36,8 @@ const SESSION_WINDOW_BYTES = 8_388_608;
 export class Http2Connection implements SessionManager {
   readonly authority: string;
   readonly #options: Http2ConnectionOptions;
+  /** All that are not closed: the current one, and those that only finish what they carry. */
+  readonly #sessions = new Set<Session>();
   #current: Session | undefined;
 
   constructor(options: Http2ConnectionOptions) {
@@ -63,16 +65,17 @@ export class Http2Connection implements SessionManager {
 
   /** Connect tells that bytes came. */
   notifyResponseByteRead(stream: http2.ClientHttp2Stream): void {
-    if (this.#current?.owns(stream) === true) {
-      this.#current.heard();
+    for (const session of this.#sessions) {
+      if (session.owns(stream)) session.heard();
     }
   }
 
   /** Ends the connection with all its streams. A later request makes a new one. */
   destroy(): void {
-    const session = this.#current;
     this.#current = undefined;
-    session?.destroy(new ConnectError("the client was closed", Code.Canceled));
+    for (const session of [...this.#sessions]) {
+      session.destroy(new ConnectError("the client was closed", Code.Canceled));
+    }
   }
 
   async #ready(): Promise<Session> {
@@ -82,7 +85,11 @@ export class Http2Connection implements SessionManager {
   }
 
   #connect(): Session {
-    const session = new Session(this.#options, () => this.#forget(session));
+    const session = new Session(this.#options, {
+      retired: () => this.#forget(session),
+      closed: () => this.#sessions.delete(session),
+    });
+    this.#sessions.add(session);
     this.#current = session;
     return session;
   }
@@ -94,23 +101,31 @@ export class Http2Connection implements SessionManager {
   }
 }
 
+/** What a session tells the connection it belongs to. */
+interface SessionOwner {
+  /** No further stream should be opened on it. */
+  retired(): void;
+  /** It is gone. */
+  closed(): void;
+}
+
 /** One `http2` session from connect to close. */
 class Session {
   /** Resolves when the peer's SETTINGS came; rejects when the session ends before. */
   readonly ready: Promise<void>;
   readonly #session: http2.ClientHttp2Session;
   readonly #options: Http2ConnectionOptions;
-  readonly #retired: () => void;
+  readonly #owner: SessionOwner;
+  #isRetired = false;
   #error: Error | undefined;
   #streams = 0;
   #heardAtMs = monotonicMs();
   #pingSentAtMs: number | undefined;
   #timer: Timer;
 
-  /** @param retired Called when no further stream should be opened on it. */
-  constructor(options: Http2ConnectionOptions, retired: () => void) {
+  constructor(options: Http2ConnectionOptions, owner: SessionOwner) {
     this.#options = options;
-    this.#retired = retired;
+    this.#owner = owner;
     const ready = defer<void>();
     this.ready = ready.promise;
     const session = http2.connect(options.origin, {
@@ -133,10 +148,11 @@ class Session {
       ready.resolve();
       if (this.#streams === 0) session.unref();
     });
-    session.on("goaway", () => this.#retired());
+    session.on("goaway", () => this.#retire());
     session.once("close", () => {
       this.#timer.cancel();
-      this.#retired();
+      this.#retire();
+      this.#owner.closed();
       ready.reject(
         this.#error ??
           new ConnectError(`${options.origin} closed the connection`, Code.Unavailable),
@@ -157,9 +173,23 @@ class Session {
     // A process with open streams stays alive; one that only keeps the connection may end.
     if (this.#streams++ === 0) session.ref();
     stream.once("close", () => {
-      if (--this.#streams === 0 && !session.destroyed) session.unref();
+      if (--this.#streams === 0) this.#idle();
     });
     return stream;
+  }
+
+  /** The peer goes away: what is open may end, nothing new begins here. */
+  #retire(): void {
+    this.#isRetired = true;
+    this.#owner.retired();
+    if (this.#streams === 0) this.#idle();
+  }
+
+  #idle(): void {
+    if (this.#session.destroyed) return;
+    this.#session.unref();
+    // Node does not close a session by itself that was told to go away.
+    if (this.#isRetired) this.#session.close();
   }
 
   /** True for streams of this session. */

@@ -13,6 +13,7 @@ import {
 import type { PawlClient } from "../client.js";
 import { Closed, type PawlError } from "../errors.js";
 import { Backoff } from "./backoff.js";
+import { makeController } from "./controller.js";
 import { Correlations } from "./correlation.js";
 import { type Deferred, defer } from "./deferred.js";
 import type { ConnectionMonitor } from "./monitor.js";
@@ -59,7 +60,7 @@ export class SubmitStream {
   readonly #waits = new Map<string, Pending>();
   readonly #queue = new SendQueue<Pending>();
   readonly #correlations = new Correlations();
-  readonly #closing = new AbortController();
+  readonly #closing: AbortController = makeController();
   #outflow: Outflow<SubmitRequest> | undefined;
   #loop: Promise<void> | undefined;
 

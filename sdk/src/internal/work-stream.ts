@@ -4,6 +4,7 @@ import { type Hello, WorkRequestSchema } from "@pawl/proto/v1/worker_service_pb.
 import type { PawlClient } from "../client.js";
 import type { PawlError } from "../errors.js";
 import { Backoff } from "./backoff.js";
+import { makeController } from "./controller.js";
 import { Correlations } from "./correlation.js";
 import type { Lease } from "./lease.js";
 import type { ConnectionMonitor } from "./monitor.js";
@@ -51,7 +52,7 @@ export class WorkStream {
   readonly #outbox = new WorkOutbox();
   readonly #unanswered = new Map<number, WorkItem>();
   readonly #correlations = new Correlations();
-  readonly #closing = new AbortController();
+  readonly #closing: AbortController = makeController();
   #outflow: Outflow<WorkRequest> | undefined;
   #isUp = false;
   #isKernelLeaving = false;
@@ -205,8 +206,10 @@ export class WorkStream {
           abort.abort(new Error(`the kernel was silent for ${SILENT_PINGS * intervalMs} ms`));
           return;
         }
-        this.#pings = (this.#pings % 0x7fff_ffff) + 1;
-        this.post((outbox) => outbox.ping(this.#pings));
+        if (nowMs - this.#heardAtMs >= intervalMs) {
+          this.#pings = (this.#pings % 0x7fff_ffff) + 1;
+          this.post((outbox) => outbox.ping(this.#pings));
+        }
         arm();
       });
     };

@@ -42,6 +42,7 @@ export class FakeStream<Request extends DescMessage, Response extends DescMessag
       else reader(message);
     });
     call.on("error", () => undefined);
+    call.on("end", () => call.end());
     this.closed = new Promise((resolve) => {
       call.on("end", () => resolve());
       call.on("cancelled", () => resolve());
