@@ -27,6 +27,9 @@ export const CRASH_POINTS = [
   // Content above the inline bound, written before the segment that names it.
   "blob:before",
   "blob:after",
+  // Content that no event came to name is removed.
+  "sweep:before",
+  "sweep:after",
   // Old segments are removed from the front of the log.
   "trim:before",
   "trim:after",

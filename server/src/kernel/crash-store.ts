@@ -43,18 +43,15 @@ export class CrashStore implements Store {
   }
 }
 
-/** What a batch of rows is for: it removes segments, keeps content, or else is (a part of) a checkpoint. */
-function pointsOf(write: RowsWrite): readonly [CrashPoint, CrashPoint] {
-  const removed = [...write.deletes, ...write.ranges.map((range) => range.gte)];
-  if (removed.some((key) => isOfKind(key, segmentKey.kind))) {
+/** What a batch of rows is for: it removes segments, keeps content, removes content, or else is (a part of) a checkpoint. */
+function pointsOf({ puts, ranges }: RowsWrite): readonly [CrashPoint, CrashPoint] {
+  if (ranges.some(({ gte }) => gte[0] === segmentKey.kind)) {
     return ["trim:before", "trim:after"];
   }
-  const isContent = write.puts.every(({ key }) => isOfKind(key, blobKey.kind));
-  return isContent && write.puts.length > 0
-    ? ["blob:before", "blob:after"]
+  if (puts.some(({ key }) => key[0] === blobKey.kind)) {
+    return ["blob:before", "blob:after"];
+  }
+  return puts.length === 0
+    ? ["sweep:before", "sweep:after"]
     : ["checkpoint:before", "checkpoint:after"];
-}
-
-function isOfKind(key: Uint8Array, kind: number): boolean {
-  return key[0] === kind;
 }
