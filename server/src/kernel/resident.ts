@@ -49,6 +49,8 @@ export class Resident {
   /** False once its state could neither be kept nor made anew: then no row is written from it, only its history. */
   isSound = true;
   stored: StoredState;
+  /** True while it waits to be taken into a checkpoint. Owned by the checkpointer. */
+  isQueued = false;
   /** Turn number of the last change or read; the least is evicted first. */
   lastUsed = 0;
 

@@ -23,7 +23,7 @@ import {
   findContainerFault,
   HASH_BYTES,
   prevHashOf,
-  sealContainer,
+  sealInPlace,
   writeContainerHead,
 } from "./container.js";
 import { chunkKey, type InPartition } from "./key.js";
@@ -85,7 +85,7 @@ export function buildChunk(chunk: ChunkWrite): BuiltContainer {
   }
   if (first === undefined)
     throw new StoreWriteInvalid("Expected a chunk with a slice, but it has none.");
-  const bytes = Buffer.allocUnsafe(length);
+  const bytes = Buffer.allocUnsafe(length + HASH_BYTES);
   writeContainerHead(bytes, CHUNK_MAGIC, CHUNK_FORMAT, chunk.prevHash);
   writeU64(bytes, 8, chunk.runNumber);
   writeU32(bytes, 16, chunk.chunkNumber);
@@ -102,7 +102,7 @@ export function buildChunk(chunk: ChunkWrite): BuiltContainer {
     bytes.set(slice.bytes, at + SLICE_HEADER_BYTES);
     at += SLICE_HEADER_BYTES + slice.bytes.byteLength;
   }
-  return sealContainer(bytes, length);
+  return sealInPlace(bytes);
 }
 
 /**

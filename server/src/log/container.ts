@@ -26,7 +26,7 @@ const PREV_HASH_OFFSET = 32;
 const LENGTH_OFFSET = 64;
 const CRC_OFFSET = 68;
 
-/** A finished segment or chunk. `value` has a buffer of its own and is never written again. */
+/** A finished segment or chunk, never written again. The `value` of a segment has a buffer of its own, since it is kept. */
 export interface BuiltContainer {
   readonly value: Uint8Array;
   readonly hash: Uint8Array;
@@ -53,6 +53,16 @@ export function sealContainer(bytes: Uint8Array, length: number): BuiltContainer
   const hash = sha256(value.subarray(0, length));
   value.set(hash, length);
   return { value, hash };
+}
+
+/** Closes a container that fills `bytes` but for the room of its hash at the end, where it is: for one that is written and let go. */
+export function sealInPlace(bytes: Uint8Array): BuiltContainer {
+  const length = bytes.byteLength - HASH_BYTES;
+  writeU32(bytes, LENGTH_OFFSET, length - CONTAINER_HEADER_BYTES);
+  writeU32(bytes, CRC_OFFSET, crcOf(bytes, length));
+  const hash = sha256(bytes.subarray(0, length));
+  bytes.set(hash, length);
+  return { value: bytes, hash };
 }
 
 /**

@@ -16,7 +16,7 @@ import { KeyMaker } from "./key-maker.js";
 import { LogMarks } from "./log-marks.js";
 import { nextRunCounter, type Recovery } from "./recovery.js";
 import { RowWriter } from "./row-writer.js";
-import { storeRunNumber, unsealedPut } from "./seals.js";
+import { storeRunNumber, Unsealed } from "./seals.js";
 import { Trimmer } from "./trim.js";
 
 export type { CheckpointOptions } from "./checkpoint-options.js";
@@ -30,6 +30,9 @@ export interface CheckpointerParts {
   readonly timers: Timers;
   readonly options?: CheckpointOptions;
 }
+
+/** Batches whose seals may be on their way at once; the next waits for a commit. */
+const unsealedBatchesMax = 4;
 
 /** A batch on its way: held until all in it is durable, then written. */
 interface Checkpoint {
@@ -57,8 +60,7 @@ export class Checkpointer implements LoopListener {
   #pendingHead: () => ChainPoint;
   #horizon: ChainPoint;
   #checkpoint: Checkpoint | undefined;
-  /** Written chunks whose seals are not durable yet, with the last sequence before their seal's. */
-  #unsealed: { readonly chunks: readonly SealedChunkShape[]; readonly after: number }[] = [];
+  readonly #unsealed: Unsealed;
   #unsavedBytes: number;
   #wasLagging = false;
   #isOpen = false;
@@ -79,6 +81,7 @@ export class Checkpointer implements LoopListener {
     this.#unsavedBytes = recovery.tailBytes;
     this.#pendingHead = () => recovery.head;
     this.#storeRun = recovery.storeRun;
+    this.#unsealed = new Unsealed(partition);
     this.#marks = LogMarks.read(store, partition);
     if (recovery.borders.length > 0) {
       this.#marks.add(recovery.head, recovery.tailBytes, recovery.lastRecordedMs);
@@ -145,7 +148,10 @@ export class Checkpointer implements LoopListener {
 
   /** Appends the seal of chunks that an earlier process wrote and did not seal any more. */
   sealLeft(chunks: readonly SealedChunkShape[]): void {
-    this.#seal(chunks);
+    if (chunks.length > 0) {
+      this.#unsealed.put([...chunks]);
+      this.#seal(chunks);
+    }
   }
 
   /** Evicts what is too much in memory. Call between turns. */
@@ -169,8 +175,11 @@ export class Checkpointer implements LoopListener {
   }
 
   durable(_turn: Turn): void {
+    this.#unsealed.durable(this.#loop?.durableSequence ?? 0);
     const checkpoint = this.#checkpoint;
-    if (checkpoint !== undefined && !checkpoint.isWritten) {
+    if (checkpoint === undefined) {
+      this.#consider();
+    } else if (!checkpoint.isWritten) {
       this.#write(checkpoint);
     }
   }
@@ -204,7 +213,8 @@ export class Checkpointer implements LoopListener {
   #consider(
     { isBetweenTurns }: { readonly isBetweenTurns: boolean } = { isBetweenTurns: false },
   ): void {
-    if (!this.#isOpen || this.#hasFailed || this.#checkpoint !== undefined) {
+    const isFree = this.#checkpoint === undefined && this.#unsealed.batches < unsealedBatchesMax;
+    if (!this.#isOpen || this.#hasFailed || !isFree) {
       return;
     }
     const oldest = this.#dirty.oldest;
@@ -267,10 +277,7 @@ export class Checkpointer implements LoopListener {
 
   #putMeta(batch: CheckpointBatch, horizon: ChainPoint): void {
     const { partition } = this.#parts.recovery;
-    const durable = this.#loop?.durableSequence ?? 0;
-    this.#unsealed = this.#unsealed.filter(({ after }) => after >= durable);
-    const unsealed = [...this.#unsealed.flatMap(({ chunks }) => chunks), ...batch.chunks];
-    batch.put(unsealedPut(partition, unsealed));
+    batch.put(this.#unsealed.put(batch.chunks));
     batch.put(horizonPut(partition, horizon));
     batch.put(countersPut(partition, { [nextRunCounter]: this.#loop?.numbers.next ?? 0 }));
     const marks = this.#marks.put(partition, horizon, {
@@ -321,8 +328,8 @@ export class Checkpointer implements LoopListener {
 
   /** The hashes of written chunks join the chain with the next segment. */
   #seal(chunks: readonly SealedChunkShape[]): void {
+    this.#unsealed.sealing(this.#pendingHead().sequence);
     if (chunks.length > 0 && this.#loop !== undefined) {
-      this.#unsealed.push({ chunks, after: this.#pendingHead().sequence });
       const value = { chunks: [...chunks] };
       this.#loop.appendEvents(this.#storeRun, [{ case: "checkpointSealed", value }]);
     }

@@ -11,8 +11,8 @@ export type Taken = "taken" | "skip" | "enough";
  */
 export class DirtyRuns {
   readonly #tail: Tail;
-  readonly #recovered = new Set<Resident>();
-  readonly #dirty = new Set<Resident>();
+  readonly #recovered = new Queue();
+  readonly #dirty = new Queue();
 
   constructor(tail: Tail) {
     this.#tail = tail;
@@ -20,49 +20,35 @@ export class DirtyRuns {
 
   /** True when there is nothing to save in memory. */
   get isEmpty(): boolean {
-    return this.#recovered.size === 0 && this.#dirty.size === 0;
+    return this.oldest === undefined;
   }
 
   /** True while runs of the tail are not saved: until then nothing is known of the oldest but that it is in the tail. */
   get isRecovering(): boolean {
-    return this.#tail.size > 0 || this.#recovered.size > 0;
+    return this.#tail.size > 0 || this.#recovered.first !== undefined;
   }
 
   /** The run that is to be saved first. */
   get oldest(): Resident | undefined {
-    for (const resident of this.#recovered) {
-      return resident;
-    }
-    for (const resident of this.#dirty) {
-      return resident;
-    }
-    return undefined;
+    return this.#recovered.first ?? this.#dirty.first;
   }
 
   /** A run has new slices. */
   add(resident: Resident): void {
-    if (!this.#recovered.has(resident)) {
-      this.#dirty.add(resident);
+    if (!resident.isQueued) {
+      this.#dirty.push(resident);
     }
   }
 
   /** A run of the tail was read. */
   addRecovered(resident: Resident): void {
-    this.#recovered.add(resident);
+    this.#recovered.push(resident);
   }
 
   /** Offers runs in order until it is enough; those that are taken leave. */
   take(look: (resident: Resident) => Taken): void {
-    for (const runs of [this.#recovered, this.#dirty]) {
-      for (const resident of runs) {
-        const taken = look(resident);
-        if (taken === "enough") {
-          return;
-        }
-        if (taken === "taken") {
-          runs.delete(resident);
-        }
-      }
+    if (this.#recovered.take(look)) {
+      this.#dirty.take(look);
     }
   }
 
@@ -75,14 +61,64 @@ export class DirtyRuns {
 
   /** Bytes of events that are in no rows. */
   unsavedBytes(): number {
+    return this.#recovered.unsavedBytes() + this.#dirty.unsavedBytes();
+  }
+}
+
+/** Runs in order. What is taken from its front costs nothing more, however long it is. */
+class Queue {
+  #runs: Resident[] = [];
+  #head = 0;
+
+  get first(): Resident | undefined {
+    return this.#runs[this.#head];
+  }
+
+  push(resident: Resident): void {
+    resident.isQueued = true;
+    this.#runs.push(resident);
+  }
+
+  /** False once it is enough. Runs that are skipped stay at the front, in order. */
+  take(look: (resident: Resident) => Taken): boolean {
+    const skipped: Resident[] = [];
+    let at = this.#head;
+    let isOn = true;
+    for (let next = this.#runs[at]; next !== undefined && isOn; next = this.#runs[at]) {
+      const taken = look(next);
+      isOn = taken !== "enough";
+      if (isOn) {
+        at++;
+      }
+      if (taken === "taken") {
+        next.isQueued = false;
+      } else if (taken === "skip") {
+        skipped.push(next);
+      }
+    }
+    this.#head = at - skipped.length;
+    for (const [index, resident] of skipped.entries()) {
+      this.#runs[this.#head + index] = resident;
+    }
+    this.#compact();
+    return isOn;
+  }
+
+  unsavedBytes(): number {
     let bytes = 0;
-    for (const runs of [this.#recovered, this.#dirty]) {
-      for (const { slices } of runs) {
-        for (const slice of slices) {
-          bytes += slice.bytes.length;
-        }
+    for (const { slices } of this.#runs.slice(this.#head)) {
+      for (const slice of slices) {
+        bytes += slice.bytes.length;
       }
     }
     return bytes;
+  }
+
+  /** Lets go of what was taken. */
+  #compact(): void {
+    if (this.#head * 2 >= this.#runs.length) {
+      this.#runs = this.#runs.slice(this.#head);
+      this.#head = 0;
+    }
   }
 }

@@ -13,6 +13,8 @@ export interface EvictorBounds {
 const leftAfter = 0.9;
 /** How often the bytes are added up at most, in ms. */
 const lookEveryMs = 1000;
+/** The same while there are too many runs: what is dirty cannot go, and looking again at once is of no use. */
+const lookWhenFullEveryMs = 100;
 
 /**
  * Keeps the runs in memory within bounds: the clean ones that were used least recently go. Dirty ones cannot go before they are saved,
@@ -31,7 +33,7 @@ export class Evictor {
   /** Looks and evicts if needed. Call between turns: nobody may hold a resident meanwhile. */
   relieve(nowMs: number): void {
     const isFull = this.#residency.size > this.#bounds.residentsMax;
-    if (!isFull && nowMs - this.#lookedMs < lookEveryMs) {
+    if (nowMs - this.#lookedMs < (isFull ? lookWhenFullEveryMs : lookEveryMs)) {
       return;
     }
     this.#lookedMs = nowMs;

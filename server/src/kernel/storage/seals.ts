@@ -23,8 +23,40 @@ const unsealedRow = "unsealed";
  * The chunks that were written and whose hashes are not yet in the chain. They stand in a row that is written with them, so that
  * a start knows what a crash has left unsealed.
  */
-export function unsealedPut(partition: number, chunks: readonly SealedChunkShape[]): RowPut {
-  return writeMetaRow(partition, unsealedRow, encodeCheckpointSealed({ chunks: [...chunks] }));
+export class Unsealed {
+  readonly #partition: number;
+  /** Encoded, by batch; a list of messages one behind the other is one message with all their chunks. */
+  #batches: { readonly encoded: Uint8Array; after: number }[] = [];
+
+  constructor(partition: number) {
+    this.#partition = partition;
+  }
+
+  /** Batches whose seals are not durable. */
+  get batches(): number {
+    return this.#batches.length;
+  }
+
+  /** Adds the chunks of a batch that is about to be written, and gives the row to be written along. */
+  put(chunks: SealedChunkShape[]): RowPut {
+    const encoded = encodeCheckpointSealed({ chunks });
+    this.#batches.push({ encoded, after: Number.POSITIVE_INFINITY });
+    const payload = Buffer.concat(this.#batches.map((batch) => batch.encoded));
+    return writeMetaRow(this.#partition, unsealedRow, payload);
+  }
+
+  /** The seal of the last batch joins the log behind this sequence. */
+  sealing(after: number): void {
+    const last = this.#batches.at(-1);
+    if (last !== undefined) {
+      last.after = after;
+    }
+  }
+
+  /** The log is durable up to a sequence: seals that stand in it are. */
+  durable(sequence: number): void {
+    this.#batches = this.#batches.filter(({ after }) => after >= sequence);
+  }
 }
 
 /** Chunks of the last checkpoints that no event of the tail seals. @throws StoreDamaged */
