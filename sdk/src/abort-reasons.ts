@@ -1,3 +1,4 @@
+import { reviewCommand } from "./call-errors.js";
 import { PawlError } from "./errors.js";
 
 /**
@@ -74,8 +75,7 @@ export class AwaitingReview extends AttemptEnded {
   constructor(reviewId: string, operationKey: string) {
     super(
       "PAWL_NEEDS_REVIEW",
-      `Nobody knows whether "${operationKey}" happened, so the task waits for a person: ` +
-        `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason WHY`,
+      `Nobody knows whether "${operationKey}" happened, so the task waits for a person: ${reviewCommand(reviewId)}`,
     );
     this.reviewId = reviewId;
     this.operationKey = operationKey;

@@ -116,6 +116,11 @@ export class OperationInDoubt extends PawlError {
   }
 }
 
+/** What a person runs to settle a review. */
+export function reviewCommand(reviewId: string): string {
+  return `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason TEXT (done also takes --result JSON)`;
+}
+
 /** A person must say what happened to an operation. */
 export class NeedsReview extends PawlError {
   override readonly name: string = "NeedsReview";
@@ -127,8 +132,7 @@ export class NeedsReview extends PawlError {
   constructor(reviewId: string, operationKey: string) {
     super(
       "PAWL_NEEDS_REVIEW",
-      `Nobody knows whether "${operationKey}" happened, so a person must say: ` +
-        `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason WHY`,
+      `Nobody knows whether "${operationKey}" happened, so a person must say: ${reviewCommand(reviewId)}`,
     );
     this.reviewId = reviewId;
     this.operationKey = operationKey;

@@ -39,8 +39,12 @@ export type JsonOnly<T> = [T] extends [Rec<T>]
 export type MustBeJson<T> = [T] extends [Rec<T>] ? unknown : NotJson;
 
 /** As `MustBeJson`, but nothing at all is fine too. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has the return type void.
-export type JsonOrNothing<T> = [T] extends [Rec<T> | undefined | void] ? unknown : NotJson;
+export type JsonOrNothing<T> = [T] extends [
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has the return type void.
+  Rec<T> | undefined | void,
+]
+  ? unknown
+  : NotJson;
 
 /** What the compiler names when a value is not JSON. */
 export interface NotJson {

@@ -1,8 +1,8 @@
 import { createContext, runInContext } from "node:vm";
 import { Content, PawlError, TooLarge, ValueRefused } from "@pawl/sdk";
+import { decodePayload, encodeValue } from "@pawl/sdk/internal/codec.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodePayload, encodeValue } from "../../sdk/src/internal/codec.js";
 import { jsonPayload, textOf } from "./support/payloads.js";
 
 const cyclic: Record<string, unknown> = {};

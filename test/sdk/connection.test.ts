@@ -2,8 +2,8 @@ import { once } from "node:events";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import * as net from "node:net";
+import { Http2Connection } from "@pawl/sdk/internal/http2-connection.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Http2Connection } from "../../sdk/src/internal/http2-connection.js";
 
 let server: http2.Http2Server;
 let sessions: http2.ServerHttp2Session[];

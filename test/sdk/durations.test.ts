@@ -1,6 +1,6 @@
 import { type Duration, RetryAfter } from "@pawl/sdk";
+import { parseDuration, toProtoDuration } from "@pawl/sdk/internal/duration-ms.js";
 import { expect, test } from "vitest";
-import { parseDuration, toProtoDuration } from "../../sdk/src/internal/duration-ms.js";
 
 test.each<[Duration, number]>([
   ["0ms", 0],

@@ -1,9 +1,9 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { FailureOrigin, FailureSchema } from "@pawl/proto/v1/failure_pb.js";
 import { Fatal, RetryAfter } from "@pawl/sdk";
+import { fromFailure, toFailure } from "@pawl/sdk/internal/failure.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fromFailure, toFailure } from "../../sdk/src/internal/failure.js";
 import { textOf } from "./support/payloads.js";
 
 /** The kernel's bound on an encoded failure. */

@@ -194,7 +194,7 @@ test("an idle worker lets a kernel go that drains, and finds the next one", asyn
   expect(first.hello?.serves).toHaveLength(1);
 });
 
-test("what was queued before a refusal was read leaves before the pong that came with it", async () => {
+test("a step that was refused fails the attempt, although its code went on", async () => {
   const { promise: refused, open } = gate();
   const stepping = task("stepping").run(async (ctx) => {
     await ctx.step("first", () => 1);

@@ -1,6 +1,8 @@
-/** Most items in one message, and the bytes at which a message is full: below the kernel's 4 MiB with room to spare. */
+/** Most items in one message: the kernel's own bound. */
 export const ITEMS_MAX = 1_000;
-export const MESSAGE_BYTES = 3_500_000;
+
+/** At so many bytes a message is full: below the kernel's 4 MiB with room to spare. */
+const MESSAGE_BYTES = 3_500_000;
 
 /** Something that takes room in a message. */
 export interface Sized {
