@@ -84,7 +84,7 @@ describe("when rows are written", () => {
   });
 });
 
-describe("the horizon and the seals", () => {
+describe("the horizon", () => {
   it("moves the horizon to the end of the log once all is saved, and leaves only its own seal behind it", async () => {
     const memory = await MemoryKernel.create();
     await finish(memory, "r1");
@@ -116,7 +116,9 @@ describe("the horizon and the seals", () => {
     await start(memory, "r3");
     expect(memory.kernel.checkpointer.horizon.sequence).toBe(horizon);
   });
+});
 
+describe("seals", () => {
   it("seals every chunk that it writes in the next segment", async () => {
     const memory = await MemoryKernel.create();
     for (const runId of ["r1", "r2", "r3"]) {
@@ -126,6 +128,27 @@ describe("the horizon and the seals", () => {
     await memory.time.advance(5000);
     expect((await sealedIn(memory)).sort()).toEqual((await chunksIn(memory)).sort());
     expect(await chunksIn(memory)).not.toHaveLength(0);
+  });
+
+  it("seals first what a crash had left unsealed", async () => {
+    const memory = await MemoryKernel.create();
+    await finish(memory, "r1");
+    memory.disk.holdWrites = true;
+    await memory.time.advance(1100);
+    memory.disk.flush(1);
+    await memory.time.settle();
+    expect(memory.disk.heldWrites).toBe(1);
+    memory.powerCut();
+    memory.disk.holdWrites = false;
+    await memory.open();
+    expect(await chunksIn(memory)).toHaveLength(1);
+    expect(await sealedIn(memory)).toEqual([]);
+    await memory.time.settle();
+    expect(await sealedIn(memory)).toEqual(await chunksIn(memory));
+    memory.powerCut();
+    await memory.open();
+    await memory.time.settle();
+    expect(await sealedIn(memory)).toHaveLength(1);
   });
 
   it("commits nothing more when nothing happens: a seal alone is no reason to save", async () => {
@@ -216,6 +239,27 @@ describe("a checkpointer in trouble", () => {
     await lease(memory, "r1");
     await memory.time.advance(2000);
     expect(runRowOf(memory, number)?.row).toMatchObject({ eventCount: 2, fault: "" });
+  });
+
+  it("sets a run aside whose state cannot be written, and saves the others", async () => {
+    const memory = await MemoryKernel.create();
+    const bad = await start(memory, "bad");
+    const good = await start(memory, "good");
+    const task = memory.kernel.residency.resident(bad)?.run.tasks[0];
+    if (task === undefined) {
+      throw new Error("no task");
+    }
+    // No row has room for such a number: as if a fault of the kernel's code had counted wrongly.
+    task.version = 1;
+    task.attempt = -1;
+    await memory.time.advance(2000);
+    expect(memory.kernel.failure).toBeUndefined();
+    expect(memory.kernel.loop.faults.faults).toMatchObject([{ runNumber: bad }]);
+    expect(runRowOf(memory, good)?.row).toMatchObject({ eventCount: 1, fault: "" });
+    expect(memory.kernel.checkpointer.horizon.sequence).toBe(2);
+    await memory.close();
+    await memory.open();
+    expect((await memory.kernel.load(bad))?.run).toMatchObject({ runId: "bad", fault: "" });
   });
 
   it("stops when the store fails, and the kernel with it", async () => {

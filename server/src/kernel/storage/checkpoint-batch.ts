@@ -9,6 +9,7 @@ import { operationKeyKey } from "../../log/key.js";
 import type { EventSlice } from "../../log/segment.js";
 import { sha256 } from "../../log/sha256.js";
 import type { RowPut } from "../../log/store.js";
+import { StoreClosed, StoreFailed } from "../../log/store-errors.js";
 import type { Resident, StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
 import { type AsOf, writeTargetRow } from "./index-rows.js";
@@ -51,10 +52,17 @@ export class CheckpointBatch {
   readonly #captured: Captured[] = [];
   readonly #source: BatchSource;
   readonly #rows: RowWriter;
+  readonly #onFault: (resident: Resident, error: unknown) => void;
 
-  constructor(source: BatchSource, rows: RowWriter) {
+  /** @param onFault told of a run whose state could not be written. */
+  constructor(
+    source: BatchSource,
+    rows: RowWriter,
+    onFault: (resident: Resident, error: unknown) => void,
+  ) {
     this.#source = source;
     this.#rows = rows;
+    this.#onFault = onFault;
   }
 
   get isEmpty(): boolean {
@@ -79,9 +87,7 @@ export class CheckpointBatch {
       sequence: last.firstSequence + last.count - 1,
     };
     const chunks = this.#putChunks(resident.number, slices, stored.chunks);
-    if (resident.isSound) {
-      this.#addSound(resident, chunks, asOf);
-    } else {
+    if (!resident.isSound || !this.#tryAddSound(resident, chunks, asOf)) {
       this.#addUnsound(resident, chunks, asOf);
     }
     this.lastSequence = Math.max(this.lastSequence, asOf.sequence);
@@ -118,6 +124,28 @@ export class CheckpointBatch {
       this.chunks.push({ run: runNumber, chunk: chunkNumber, hash });
     }
     return { nextChunkNumber, nextEventNumber, hash };
+  }
+
+  /** A state that cannot be written is a fault of the kernel's own code: this run alone is set aside. */
+  #tryAddSound(resident: Resident, chunks: ChunkPoint, asOf: AsOf): boolean {
+    const puts = this.puts.length;
+    const deletes = this.deletes.length;
+    const { bytes } = this;
+    try {
+      this.#addSound(resident, chunks, asOf);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreFailed || error instanceof StoreClosed) {
+        throw error;
+      }
+      this.puts.length = puts;
+      this.deletes.length = deletes;
+      this.bytes = bytes;
+      resident.isSound = false;
+      resident.run.fault ||= `checkpoint: ${error instanceof Error ? error.message : error}`;
+      this.#onFault(resident, error);
+      return false;
+    }
   }
 
   #addSound(resident: Resident, chunks: ChunkPoint, asOf: AsOf): void {

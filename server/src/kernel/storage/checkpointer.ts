@@ -238,7 +238,9 @@ export class Checkpointer implements LoopListener {
   }
 
   #begin(): void {
-    const batch = new CheckpointBatch(this.#source, this.#rows);
+    const batch = new CheckpointBatch(this.#source, this.#rows, ({ number }, error) =>
+      this.#loop?.faults.record(number, "checkpoint", error),
+    );
     const bytesMax = batchBytes(this.#unsavedBytes, this.#options.lagBytes);
     this.#dirty.take((resident) => {
       if (batch.bytes >= bytesMax) {

@@ -60,8 +60,8 @@ export class StartUp {
     checkpointer.sealLeft(recovery.unsealed);
     try {
       await this.#readLeases();
-      await this.#readReady();
       await this.#readTimers();
+      await this.#readReady();
       await this.#readTail();
     } catch (error) {
       if (!(this.#isStopped && error instanceof StoreClosed)) {
