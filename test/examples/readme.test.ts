@@ -55,8 +55,9 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-it("the README has code to compare at all", () => {
-  expect(blocksOf("README.md", "ts").length).toBeGreaterThan(1);
+it("the README shows the whole program of one agent", () => {
+  const program = readFileSync(join(root, "examples/one-agent.ts"), "utf8");
+  expect(blocksOf("README.md", "ts")).toEqual([program]);
 });
 
 it("failure-windows.md tells of every window what the demo expects", async () => {
