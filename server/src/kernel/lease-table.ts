@@ -4,23 +4,45 @@ import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import type { Timers } from "./ports.js";
 import type { Session } from "./session.js";
 
+/** What a lease is, besides its times. */
+export interface LeaseParts {
+  readonly run: number;
+  readonly task: number;
+  readonly leaseVersion: number;
+  readonly leaseMs: number;
+  readonly sessionId: string;
+}
+
 /** An open lease. Deadlines live here, outside the state: a lease ends only by an event, and renewals are memory only. */
-export interface Lease extends Due {
+export class Lease implements Due {
   readonly run: number;
   readonly task: number;
   readonly leaseVersion: number;
   readonly leaseMs: number;
   readonly sessionId: string;
   /** The session when it is known in this process. */
-  session: Session | undefined;
-  handle: number;
+  session: Session | undefined = undefined;
+  handle = 0;
   isAcknowledged: boolean;
   /** End of the lease without a renewal. */
   endsMs: number;
+  dueMs: number;
   /** Due time it was queued with. */
   queuedMs: number;
   /** Last progress, until the task's next event. */
-  progress: Uint8Array | undefined;
+  progress: Uint8Array | undefined = undefined;
+
+  constructor(parts: LeaseParts, endsMs: number, acknowledgeByMs: number | undefined) {
+    this.run = parts.run;
+    this.task = parts.task;
+    this.leaseVersion = parts.leaseVersion;
+    this.leaseMs = parts.leaseMs;
+    this.sessionId = parts.sessionId;
+    this.isAcknowledged = acknowledgeByMs === undefined;
+    this.endsMs = endsMs;
+    this.dueMs = acknowledgeByMs ?? endsMs;
+    this.queuedMs = this.dueMs;
+  }
 }
 
 /** More tasks than a plan may have: run and task make one number. */
@@ -50,43 +72,23 @@ export class LeaseTable {
     return this.#leases.get(run * tasksPerRun + task);
   }
 
-  /** Adds a lease that a worker was given now. */
-  grant(
-    lease: Omit<Lease, "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress">,
-  ): Lease {
+  /** Adds a lease that a worker was given now, to be acknowledged soon. */
+  grant(parts: LeaseParts, session: Session, handle: number): Lease {
     const nowMs = this.#now();
-    return this.#insert({
-      ...lease,
-      isAcknowledged: false,
-      endsMs: nowMs + lease.leaseMs,
-      dueMs: nowMs + Math.min(limits.offerAckMs, lease.leaseMs),
-      queuedMs: 0,
-      progress: undefined,
-    });
+    const acknowledgeByMs = nowMs + Math.min(limits.offerAckMs, parts.leaseMs);
+    const lease = this.#insert(new Lease(parts, nowMs + parts.leaseMs, acknowledgeByMs));
+    lease.session = session;
+    lease.handle = handle;
+    return lease;
   }
 
   /** Adds a lease found at start: it counts as acknowledged and gets at least 10 s from now. */
-  restore(
-    lease: Omit<
-      Lease,
-      "dueMs" | "queuedMs" | "endsMs" | "isAcknowledged" | "progress" | "session" | "handle"
-    >,
-  ): Lease {
-    const endsMs = this.#now() + Math.max(lease.leaseMs, limits.restartLeaseMs);
-    return this.#insert({
-      ...lease,
-      session: undefined,
-      handle: 0,
-      isAcknowledged: true,
-      endsMs,
-      dueMs: endsMs,
-      queuedMs: 0,
-      progress: undefined,
-    });
+  restore(parts: LeaseParts): Lease {
+    const endsMs = this.#now() + Math.max(parts.leaseMs, limits.restartLeaseMs);
+    return this.#insert(new Lease(parts, endsMs, undefined));
   }
 
   #insert(lease: Lease): Lease {
-    lease.queuedMs = lease.dueMs;
     this.#leases.set(lease.run * tasksPerRun + lease.task, lease);
     this.#deadlines.add(lease);
     return lease;

@@ -8,7 +8,7 @@ import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
 import type { SessionListener } from "./kernel-api.js";
-import { type Lease, LeaseTable } from "./lease-table.js";
+import { type Lease, type LeaseParts, LeaseTable } from "./lease-table.js";
 import type { Outcome } from "./outcome.js";
 import type { Timers } from "./ports.js";
 import type { Found } from "./residency.js";
@@ -142,15 +142,14 @@ export class OpenWork {
     if (!outcome.accepted || listener === undefined || spec === undefined || state === undefined) {
       return false;
     }
-    const lease = this.leases.grant({
+    const parts: LeaseParts = {
       run: resident.number,
       task,
       leaseVersion: state.leaseVersion,
       leaseMs: spec.leaseMs,
       sessionId: session.id,
-      session,
-      handle: session.nextHandle(),
-    });
+    };
+    const lease = this.leases.grant(parts, session, session.nextHandle());
     session.leases.set(lease.handle, lease);
     this.#parts.register(listener);
     listener.offer(lease.handle, resident.run, task);

@@ -12,15 +12,17 @@ import { openReview } from "./open-review.js";
  * What must follow from the state as it now is, in the same commit: a run without open tasks ends, and an ended run
  * leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it answers nothing.
  */
-export function decideFollowUp(run: Run): EventBody[] {
+export function decideFollowUp(run: Run): readonly EventBody[] {
   if (run.kind === "ledger") {
-    return [];
+    return nothing;
   }
   if (isRunOpen(run.status)) {
-    return run.openTasks === 0 ? [closeRun(run)] : [];
+    return run.openTasks === 0 ? [closeRun(run)] : nothing;
   }
   return reviewUnsettled(run);
 }
+
+const nothing: readonly EventBody[] = [];
 
 function closeRun(run: Run): EventBody {
   if (run.cancelRequestedAtMs !== 0) {
@@ -50,7 +52,7 @@ function failureOf(run: Run): FailureShape {
     : { ...failure, cause: failed.failure as FailureShape };
 }
 
-function reviewUnsettled(run: Run): EventBody[] {
+function reviewUnsettled(run: Run): readonly EventBody[] {
   for (const number of run.unsettled) {
     const operation = run.operations[number];
     if (
@@ -62,5 +64,5 @@ function reviewUnsettled(run: Run): EventBody[] {
     }
     return [openReview(run, { subject: ReviewSubject.OPERATION, operation, task: operation.task })];
   }
-  return [];
+  return nothing;
 }
