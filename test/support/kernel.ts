@@ -2,6 +2,7 @@ import type { Command } from "@pawl/server/core/command.js";
 import { Committer } from "@pawl/server/kernel/committer.js";
 import { KernelClock } from "@pawl/server/kernel/kernel-clock.js";
 import { Loop } from "@pawl/server/kernel/loop.js";
+import { nodeClock, nodeTimers } from "@pawl/server/kernel/node-ports.js";
 import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
 import { PlanCache } from "@pawl/server/kernel/plan-cache.js";
 import type { Clock, Random, Timers } from "@pawl/server/kernel/ports.js";
@@ -16,6 +17,7 @@ import { StoredRuns } from "@pawl/server/kernel/storage/run-reader.js";
 import { StartUp } from "@pawl/server/kernel/storage/start-up.js";
 import { MemoryDisk, type MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
 import { genesisPuts } from "@pawl/server/log/meta.js";
+import { openDataFolder } from "@pawl/server/log/open-store.js";
 import type { Store } from "@pawl/server/log/store.js";
 import { VirtualTime } from "./virtual-time.js";
 
@@ -156,6 +158,16 @@ export class TestKernel {
     this.loop.close();
     await this.store.close();
   }
+}
+
+/** Opens a kernel on a data folder, with this machine's time. The folder is made if it is absent. */
+export async function openFolderKernel(
+  directory: string,
+  checkpoint: CheckpointOptions = {},
+): Promise<TestKernel> {
+  const { store } = await openDataFolder(directory, { create: true });
+  const time = { clock: nodeClock, timers: nodeTimers };
+  return await TestKernel.open({ store, time, checkpoint });
 }
 
 /** A kernel on a memory disk with virtual time, and the means to crash it. */
