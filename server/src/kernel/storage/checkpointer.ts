@@ -325,7 +325,11 @@ export class Checkpointer implements LoopListener {
       this.#wasLagging = false;
       this.#loop?.resumeStarts();
     }
-    this.#consider();
+    // Behind a seal the next batch waits for the seal's turn (`unsaved`): with its events pending the store's own run could not be
+    // taken along, and would hold the horizon where it is for as long as batches follow each other.
+    if (this.#storeRun.pending.length === 0) {
+      this.#consider();
+    }
   }
 
   /** The hashes of written chunks join the chain with the next segment. */
