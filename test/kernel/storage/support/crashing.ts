@@ -5,6 +5,7 @@ import { inlineRun } from "@pawl/server/core/rows/run-to-rows.js";
 import type { Run } from "@pawl/server/core/state.js";
 import type { Resident } from "@pawl/server/kernel/resident.js";
 import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
+import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { expect } from "vitest";
 import { planOf } from "../../../core/support/plans.js";
 import { sha256 } from "../../../core/support/values.js";
@@ -64,7 +65,8 @@ export class Crashing {
     this.memory = memory;
   }
 
-  static async create(checkpoint: CheckpointOptions): Promise<Crashing> {
+  /** @param faults what the first kernel's store meets; default none. */
+  static async create(checkpoint: CheckpointOptions, faults?: FaultPlan): Promise<Crashing> {
     const crashing = new Crashing(new MemoryKernel(checkpoint));
     const { memory } = crashing;
     memory.observer = {
@@ -72,7 +74,7 @@ export class Crashing {
       durable: (residents) => crashing.#durable(residents),
     };
     await createMemoryStore(memory.disk);
-    await memory.open();
+    await memory.open(faults === undefined ? {} : { faults });
     return crashing;
   }
 
