@@ -20,6 +20,10 @@ export class LeaseLost extends AttemptEnded {
     super("PAWL_LEASE_LOST", `The attempt must stop: ${why}. Nothing it reports counts any more.`);
     this.lostBy = lostBy;
   }
+
+  override get docs(): string {
+    return "docs/errors/PAWL_LEASE_LOST.md";
+  }
 }
 
 /** Cancellation of the run was asked for. The attempt may clean up within `graceMs`. */

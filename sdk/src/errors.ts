@@ -23,10 +23,15 @@ export class PawlError extends Error {
     this.retryable = options.retryable ?? true;
   }
 
-  /** Path of the page about this code in the documentation. */
+  /** Where the documentation explains this code. */
   get docs(): string {
-    return `docs/errors/${this.code}.md`;
+    return `docs/reference/sdk-errors.md#${this.code.toLowerCase()}`;
   }
+}
+
+/** Where the documentation explains a reason that the kernel gives. */
+function kernelPage(reason: string): string {
+  return `docs/errors/${reason}.md`;
 }
 
 /** A value cannot be sent: it is not JSON, or it would not come back as it is. Never tried again. */
@@ -76,6 +81,10 @@ export class TooLarge extends PawlError {
   constructor(message: string) {
     super("PAWL_TOO_LARGE", message, { retryable: false });
   }
+
+  override get docs(): string {
+    return kernelPage(this.code);
+  }
 }
 
 /** The kernel refused a command; `rejection.detail` has what differs. Nothing was changed by it. */
@@ -87,6 +96,10 @@ export class Rejected extends PawlError {
   constructor(rejection: Rejection, options: PawlErrorOptions = {}) {
     super(rejection.reason, rejection.message, options);
     this.rejection = rejection;
+  }
+
+  override get docs(): string {
+    return kernelPage(this.code);
   }
 }
 
@@ -114,6 +127,10 @@ export class Unavailable extends PawlError {
 
   constructor(message: string, options: PawlErrorOptions = {}) {
     super("PAWL_UNAVAILABLE", message, options);
+  }
+
+  override get docs(): string {
+    return kernelPage(this.code);
   }
 }
 
@@ -174,6 +191,11 @@ export class RecordedFailure extends PawlError {
     this.data = parts.data;
     this.origin = failure.origin;
     this.recordedStack = failure.stack;
+  }
+
+  /** The code is its thrower's own: only the kernel's have a page. Otherwise empty. */
+  override get docs(): string {
+    return this.code.startsWith("PAWL_") ? kernelPage(this.code) : "";
   }
 }
 

@@ -38,7 +38,6 @@ const FINAL: ReadonlySet<string> = new Set([
   "PAWL_TOO_LARGE",
   "PAWL_INVALID_POSITION",
   "PAWL_INVALID_PAGE_TOKEN",
-  "PAWL_JSON_REFUSED",
 ]);
 
 /** The refusal as a typed error. */

@@ -123,7 +123,10 @@ export class Steps {
       return;
     }
     if (isAttemptOver(answer.rejection)) {
-      throw attemptEnd(answer.rejection);
+      const ended = attemptEnd(answer.rejection);
+      this.#options.lease.isOver = true;
+      this.#options.state.end(ended);
+      throw ended;
     }
     const error = errorFromRejection(answer.rejection);
     this.#options.state.poisonWith(error);
