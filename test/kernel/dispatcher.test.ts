@@ -1,65 +1,102 @@
-import { Dispatcher, queueKey } from "@pawl/server/kernel/dispatcher.js";
-import { Session } from "@pawl/server/kernel/session.js";
+import type { SessionListener } from "@pawl/server/kernel/kernel-api.js";
+import { Sessions } from "@pawl/server/kernel/sessions.js";
+import { runKey } from "@pawl/server/log/key.js";
+import type { MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
 import { describe, expect, it } from "vitest";
-import { MemoryKernel } from "../support/kernel.js";
-import { startOf } from "../property/support/moves.js";
+import { completeTask } from "../core/support/commands.js";
 import { planOf } from "../core/support/plans.js";
+import { MemoryKernel, testPartition } from "../support/kernel.js";
+import { runOf, start } from "./storage/support/one-run.js";
 
-const nobody = {
-  outcome: () => undefined,
-  prepare: () => undefined,
-  release: () => undefined,
-  offer: () => undefined,
-  cancel: () => undefined,
-  lost: () => undefined,
-};
-
-/** A session with one slot that serves two queues. */
-function sessionOf(kinds: readonly string[]): Session {
-  const session = new Session("s", "default", "w");
-  session.queueKeys = kinds.map((kind) => queueKey("default", kind, kind));
-  session.listener = nobody;
-  return session;
+/** Connects a worker with one slot. */
+async function connect(
+  memory: MemoryKernel,
+  kinds: readonly string[],
+): Promise<{ readonly offered: readonly string[]; addCredit(): Promise<void> }> {
+  const offered: string[] = [];
+  const listener: SessionListener = {
+    outcome: () => undefined,
+    prepare: () => undefined,
+    release: () => undefined,
+    offer: (_handle, run, task) => offered.push(`${run.runId}.${run.plan.tasks[task]?.name}`),
+    cancel: () => undefined,
+    lost: () => undefined,
+  };
+  const hello = {
+    sessionId: "s1",
+    worker: "w1",
+    namespace: "default",
+    serves: kinds.map((kind) => ({ kind, queue: "" })),
+    holds: [],
+  };
+  const session = await new Sessions(memory.kernel.loop).connect(hello, listener);
+  return {
+    offered,
+    addCredit: async () => {
+      session.addCredits(1);
+      await memory.time.settle();
+    },
+  };
 }
 
-const twoKinds = planOf({
-  a0: { kind: "a" },
-  a1: { kind: "a" },
-  a2: { kind: "a" },
-  b0: { kind: "b" },
-});
+/** Two stored runs of which none is in memory, under a kernel that starts on them. */
+async function restartedOnTwoRuns(
+  options: MemoryStoreOptions = {},
+  damage: (memory: MemoryKernel, first: number) => void = () => undefined,
+): Promise<MemoryKernel> {
+  const memory = await MemoryKernel.create();
+  const first = await start(memory, "r1");
+  await start(memory, "r2");
+  await memory.close();
+  damage(memory, first);
+  await memory.open(options);
+  await memory.time.settle();
+  return memory;
+}
 
 describe("the dispatcher", () => {
-  it("serves the queues of a session in turn: one that is never empty starves no other", async () => {
+  it("serves the queues of a worker in turn: one that is never empty starves no other", async () => {
     const memory = await MemoryKernel.create();
-    const { loop } = memory.kernel;
-    const target = { kind: "run", namespace: "default", runId: "r1" } as const;
-    void memory.kernel.ask(target, startOf(twoKinds));
-    await memory.time.settle();
-    const resident = loop.residency.findRun("default", "r1");
-    if (resident === undefined || resident instanceof Promise) {
-      throw new Error("expected the run in memory");
+    const plan = planOf({
+      a0: { kind: "a" },
+      a1: { kind: "a" },
+      a2: { kind: "a" },
+      b0: { kind: "b" },
+    });
+    await start(memory, "r1", plan);
+    const { offered, addCredit } = await connect(memory, ["a", "b"]);
+    for (const task of [0, 3, 1]) {
+      await addCredit();
+      void memory.kernel.ask(runOf("r1"), { ...completeTask(1), task });
+      await memory.time.settle();
     }
-    const given: string[] = [];
-    const dispatcher = new Dispatcher(
-      () => resident,
-      (_resident, task) => {
-        given.push(resident.run.plan.tasks[task]?.name ?? "");
-        return true;
-      },
-      () => undefined,
-    );
-    const session = sessionOf(["a", "b"]);
-    dispatcher.join(session);
-    for (const { number } of twoKinds.tasks) {
-      dispatcher.push(resident.number, resident.run, number);
-    }
-    for (let turn = 0; turn < 3; turn++) {
-      session.credits = 1;
-      dispatcher.credited(session);
-      dispatcher.match();
-    }
-    expect(given).toEqual(["a0", "b0", "a1"]);
+    expect(offered).toEqual(["r1.a0", "r1.b0", "r1.a1"]);
     await memory.close();
+  });
+
+  it("leaves a task alone whose run is damaged, and gives out the others", async () => {
+    const memory = await restartedOnTwoRuns({}, ({ disk }, first) => {
+      expect(disk.flipBit(runKey.encode({ partition: testPartition, runNumber: first }), 700)).toBe(
+        true,
+      );
+    });
+    const { offered, addCredit } = await connect(memory, ["work"]);
+    await addCredit();
+    expect(offered).toEqual(["r2.only"]);
+    expect(memory.kernel.failure).toBeUndefined();
+    expect(memory.kernel.loop.faults.faults).toMatchObject([{ command: "read" }]);
+    await memory.close();
+  });
+
+  it("ends the kernel when a run cannot be read because the store fails", async () => {
+    let isBroken = false;
+    const memory = await restartedOnTwoRuns({
+      faults: { before: ({ verb }) => (isBroken && verb === "get" ? "fail" : "ok") },
+    });
+    const { offered, addCredit } = await connect(memory, ["work"]);
+    isBroken = true;
+    await addCredit();
+    expect(offered).toEqual([]);
+    expect(memory.kernel.failure).toMatchObject({ code: "PAWL_STORE_FAILED" });
   });
 });

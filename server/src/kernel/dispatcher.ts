@@ -7,7 +7,7 @@ import type { Session } from "./session.js";
 /** Gives a ready task of a resident run to a session. False when the state refuses. */
 export type LeaseOut = (resident: Resident, task: number, session: Session) => boolean;
 
-/** Finds a run: in memory, absent, or to be asked for again once the promise resolves. */
+/** Finds a run: in memory, absent (also one that cannot be read), or to be asked for again once the promise resolves. */
 export type FindRun = (number: number) => Resident | undefined | Promise<void>;
 
 interface Queue {
@@ -15,6 +15,8 @@ interface Queue {
   /** Sessions that serve it; the first that can take is next, then goes last. */
   readonly sessions: Session[];
   isListed: boolean;
+  /** Rises with each task given out of any queue. */
+  lastServed: number;
 }
 
 /** Leases given out in one turn at most, so that a segment and its offers stay small. */
@@ -32,6 +34,7 @@ export class Dispatcher {
   readonly #lease: LeaseOut;
   readonly #soon: () => void;
   readonly #next = { run: 0, task: 0 };
+  #served = 0;
 
   /** @param soon asks for another turn. */
   constructor(find: FindRun, lease: LeaseOut, soon: () => void) {
@@ -105,6 +108,10 @@ export class Dispatcher {
       return;
     }
     this.#open = [];
+    if (open.length > 1) {
+      // Whoever serves several queues with few slots serves them in turn: one that is never empty must not starve the others.
+      open.sort((one, other) => one.lastServed - other.lastServed);
+    }
     let left = leasesPerTurnMax;
     for (const queue of open) {
       queue.isListed = false;
@@ -141,7 +148,7 @@ export class Dispatcher {
     const found = this.#find(run);
     if (found instanceof Promise) {
       // It is read first; then it goes to the end of its queue.
-      found.then(() => this.#pushAgain(run, task), this.#ignoreFailedRead);
+      void found.then(() => this.#pushAgain(run, task));
       return false;
     }
     const state = found?.run.tasks[task];
@@ -152,6 +159,7 @@ export class Dispatcher {
       return false;
     }
     session.credits--;
+    queue.lastServed = ++this.#served;
     return true;
   }
 
@@ -163,13 +171,10 @@ export class Dispatcher {
     }
   }
 
-  /** A read that failed has failed the store, which ends the kernel; there is nothing left to dispatch. */
-  readonly #ignoreFailedRead = (): void => {};
-
   #queue(key: string): Queue {
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = { ready: new ReadyQueue(), sessions: [], isListed: false };
+      queue = { ready: new ReadyQueue(), sessions: [], isListed: false, lastServed: 0 };
       this.#queues.set(key, queue);
     }
     return queue;

@@ -13,6 +13,7 @@ import { sha256 } from "../log/sha256.js";
 import { StoreDamaged } from "../log/store-errors.js";
 import type { Committer } from "./committer.js";
 import { FaultLog } from "./fault-log.js";
+import { findForWork } from "./find-for-work.js";
 import type { KernelClock } from "./kernel-clock.js";
 import { OpenWork } from "./open-work.js";
 import { type Outcome, type Receiver, type Target, targetNotFound } from "./outcome.js";
@@ -94,7 +95,7 @@ export class Loop {
     this.work = new OpenWork({
       timers: parts.timers,
       now: () => this.clock.now(),
-      find: (runNumber) => this.residency.find(runNumber),
+      find: (runNumber) => findForWork(this, runNumber),
       decideOn: (resident, command) => this.decideOn(resident, command),
       command: (number, command) =>
         this.execute({ kind: "number", number }, command, "", { receiver: nobody, tag: 0 }),

@@ -107,6 +107,9 @@ export class Turns {
       return;
     }
     this.#parts.beforeCommit();
+    if (this.#isStopped) {
+      return; // What the dispatcher needed could not be read.
+    }
     const turn = this.#turn;
     this.#turn = new Turn();
     if (turn.touched.length === 0) {
