@@ -53,9 +53,9 @@ export function answerDoubt(run: Run, operation: Operation, parts: IntentParts):
 }
 
 function isInsideKeyWindow(operation: Operation, nowMs: number): boolean {
-  const { sinkKind, keyWindowEndsMs, callTimeoutMs } = operation.declaration;
-  // A call begun now may arrive as late as its timeout: it must still find the key remembered.
-  return sinkKind === SinkKind.IDEMPOTENT && nowMs + callTimeoutMs <= keyWindowEndsMs;
+  const { sinkKind, keyWindowEndsMs, callTimeoutMs, settleMs } = operation.declaration;
+  // A call begun now may take effect as late as its timeout and the settle time: it must still find the key remembered.
+  return sinkKind === SinkKind.IDEMPOTENT && nowMs + callTimeoutMs + settleMs <= keyWindowEndsMs;
 }
 
 /** Opens a review after `before`, and gives the lease back while the task waits for it. */
