@@ -36,9 +36,9 @@ const charge = operation("charge", {
   },
 });
 
-/** Records something first, so that the kernel knows that the attempt has begun. */
+/** Records something first, so that the kernel knows that this attempt has begun. */
 async function begin(ctx: TaskContext): Promise<void> {
-  await ctx.step("begun", { durable: true }, () => true);
+  await ctx.step("begun", { key: String(ctx.attempt), durable: true }, () => true);
 }
 
 async function chargeOnce(ctx: TaskContext, input: string): Promise<string> {
