@@ -230,3 +230,24 @@ test("what was acknowledged goes on after the kernel was opened anew", async () 
   await kernel.worker({ serve: [fetchPage] });
   expect(await kernel.run("later", fetchPage).result({ timeout: "10s" })).toEqual({ body: "<x>" });
 });
+
+test("an effect with large content is called with what was recorded, with and without a worker", async () => {
+  const seen: number[] = [];
+  const send = operation("send", {
+    payload: json<{ text: string }>(),
+    result: json<{ text: string }>(),
+    sink: { kind: "idempotent", keyWindow: "1h" },
+    call: (op) => {
+      seen.push(op.payload.text.length);
+      return { text: op.payload.text };
+    },
+  });
+  const text = "é".repeat(100_000);
+  const sending = task("sending").run((ctx) => ctx.perform(send, { text }, { target: "t" }));
+  await kernel.worker({ serve: [sending] });
+  expect(await kernel.execute(sending, undefined, { timeout: "20s" })).toEqual({ text });
+  const once = { scope: "namespace", key: "big" } as const;
+  expect(await kernel.perform(send, { text }, once)).toEqual({ text });
+  expect(await kernel.perform(send, { text }, once)).toEqual({ text });
+  expect(seen).toEqual([100_000, 100_000]);
+});

@@ -9,6 +9,7 @@ import { callUnary, type UnaryOptions } from "./unary.js";
 export interface BlobSource {
   readonly api: PawlClient;
   readonly namespace: string;
+  /** Empty for an operation in scope `namespace`. */
   readonly runId: string;
   readonly unary: UnaryOptions;
 }
@@ -19,11 +20,13 @@ const BLOB_BYTES_MAX = 1_073_741_824;
 /**
  * Brings in content that is stored beside its run, and checks its hash. Other payloads are given back as they are.
  *
+ * @param operationKey The operation that holds it, when no run does.
  * @throws PawlError `PAWL_CONTENT_DAMAGED` when length or hash differ.
  */
 export async function loadPayload(
   payload: Payload | undefined,
   source: BlobSource,
+  operationKey = "",
 ): Promise<Payload | undefined> {
   if (payload?.body.case !== "blob") {
     return payload;
@@ -36,7 +39,7 @@ export async function loadPayload(
       { retryable: false },
     );
   }
-  const data = await callUnary((options) => readBlob(blob, source, options), {
+  const data = await callUnary((options) => readBlob(blob, { ...source, operationKey }, options), {
     ...source.unary,
     callMs: 120_000,
   });
@@ -45,12 +48,13 @@ export async function loadPayload(
 
 async function readBlob(
   blob: BlobRef,
-  { api, namespace, runId }: BlobSource,
+  { api, namespace, runId, operationKey }: BlobSource & { readonly operationKey: string },
   options: Parameters<PawlClient["runs"]["readBlob"]>[1],
 ): Promise<Uint8Array> {
   const data = new Uint8Array(Number(blob.sizeBytes));
   let length = 0;
-  for await (const chunk of api.runs.readBlob({ namespace, runId, sha256: blob.sha256 }, options)) {
+  const request = { namespace, runId, operationKey, sha256: blob.sha256 };
+  for await (const chunk of api.runs.readBlob(request, options)) {
     if (length + chunk.data.length > data.length) {
       throw damaged("more bytes than recorded");
     }

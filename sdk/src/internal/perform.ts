@@ -49,8 +49,8 @@ export interface Ledger {
   awaitReview(reviewId: string, key: string): Promise<void>;
   /** Rejects when nothing may be done any more. Called before each call of the sink. */
   assertMayAct(): Promise<void>;
-  /** Content that is stored apart. */
-  load(payload: Payload | undefined): Promise<Payload | undefined>;
+  /** Content of an operation that is stored apart. */
+  load(payload: Payload | undefined, key: string): Promise<Payload | undefined>;
 }
 
 /** Most calls of the sink in one performance; after them the attempt's own retry goes on. */
@@ -117,7 +117,7 @@ export class Performance {
   async #proceed(proceed: Proceed, sentAtMs: number): Promise<CallOutcome | undefined> {
     const deadlineMs = sentAtMs + proceed.callMs;
     const { key, uuid } = proceed;
-    const payload = await this.#ledger.load(proceed.payload);
+    const payload = await this.#ledger.load(proceed.payload, key);
     await this.#ledger.assertMayAct();
     if (monotonicMs() >= deadlineMs) {
       // Too late to begin: others may act from then on. It provably never left, so the next intent has no doubt.
@@ -171,7 +171,10 @@ export class Performance {
       case "abandoned":
         throw new OperationAbandoned(reuse.key, fromFailure(outcome.value));
       case "result":
-        return decodePayload(await this.#ledger.load(outcome.value), "the recorded result");
+        return decodePayload(
+          await this.#ledger.load(outcome.value, reuse.key),
+          "the recorded result",
+        );
       default:
         return undefined;
     }
@@ -184,7 +187,7 @@ export class Performance {
       key: lookUp.key,
       uuid: lookUp.uuid,
       target: this.#request.target,
-      payload: await this.#ledger.load(lookUp.payload),
+      payload: await this.#ledger.load(lookUp.payload, lookUp.key),
       deadlineMs: monotonicMs() + LOOK_UP_MS,
     });
     this.#intentId = randomUUID();

@@ -94,8 +94,8 @@ export class UnaryLedger implements Ledger {
     return Promise.resolve();
   }
 
-  load(payload: Payload | undefined): Promise<Payload | undefined> {
-    return loadPayload(payload, this.#options.blobs);
+  load(payload: Payload | undefined, key: string): Promise<Payload | undefined> {
+    return loadPayload(payload, this.#options.blobs, key);
   }
 }
 

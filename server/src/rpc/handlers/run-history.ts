@@ -10,10 +10,12 @@ import type {
 import { EventIndex } from "../../core/view/event-index.js";
 import { buildRecoveryReport } from "../../core/view/recovery-report.js";
 import { explainRun } from "../../core/view/why.js";
+import type { Target } from "../../kernel/outcome.js";
 import type { CallContext } from "../call-scope.js";
+import { requireOperationKey, targetOfKey } from "../commands/operation.js";
 import type { Edge } from "../edge.js";
 import { findInline } from "../inline-content.js";
-import { requireLength } from "../validate/fields.js";
+import { readNamespace, requireLength } from "../validate/fields.js";
 import { historyView } from "../views/history-view.js";
 import { targetOfRun } from "./requests.js";
 
@@ -66,7 +68,7 @@ export async function* readBlob(
   request: ReadBlobRequest,
   call: CallContext,
 ): AsyncIterable<MessageInitShape<typeof ReadBlobResponseSchema>> {
-  const target = targetOfRun(request);
+  const target = holderOf(request);
   requireLength(request.sha256, "sha256", 32);
   const inline = await edge.kernel.view(target, (run) => findInline(run, request.sha256));
   if (inline !== undefined) {
@@ -79,4 +81,15 @@ export async function* readBlob(
       yield { data: chunk.subarray(at, at + chunkBytesMax) };
     }
   }
+}
+
+/** Whose content it is: a run's, or that of an operation that belongs to none. */
+function holderOf(request: ReadBlobRequest): Target {
+  const { operationKey } = request;
+  if (operationKey === "") {
+    return targetOfRun(request);
+  }
+  requireOperationKey(operationKey, "operation_key");
+  const namespace = readNamespace(request.namespace);
+  return targetOfKey(operationKey, namespace, { kind: "run", namespace, runId: request.runId });
 }
