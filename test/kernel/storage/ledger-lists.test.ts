@@ -98,7 +98,7 @@ describe("lists of operations and reviews", () => {
         const ofRun = await allOperations(crashing, filter, size);
         expect(sorted(ofRun)).toEqual(sorted(expected.filter(({ runId }) => runId === "run-0")));
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -116,7 +116,7 @@ describe("lists of operations and reviews", () => {
         const numbers = listed.map((one) => Number(/ (\d+)\//.exec(one)?.[1]));
         expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

@@ -102,7 +102,7 @@ describe("a list of runs", () => {
           expect(numbers).toEqual([...numbers].sort((a, b) => b - a));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 
