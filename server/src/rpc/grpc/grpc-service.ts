@@ -139,9 +139,10 @@ function duplexHandler(
 
 async function* decodeAll(
   method: Binding["method"],
-  call: AsyncIterable<Buffer>,
+  call: ServerDuplexStream<Buffer, Buffer>,
 ): AsyncIterable<Message> {
-  for await (const bytes of call) {
+  // Plain iteration would destroy the call at the end of the requests, with answers still to be sent.
+  for await (const bytes of call.iterator({ destroyOnReturn: false })) {
     yield decode(method, bytes);
   }
 }

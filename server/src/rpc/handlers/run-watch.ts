@@ -21,6 +21,7 @@ type EndReason = "closed" | "slow" | "draining";
 
 /** What a watcher is told, in order. */
 type Told =
+  | { readonly kind: "begin"; readonly position: Uint8Array }
   | {
       readonly kind: "events";
       readonly events: readonly WatchedEvent[];
@@ -41,7 +42,7 @@ export async function* watchRun(
   for await (const part of told) {
     if (part.kind === "events") {
       yield { events: part.events.map(historyView), position: part.position };
-    } else {
+    } else if (part.kind === "end") {
       yield { position: part.position, closed: part.reason === "closed" };
       refuseEnd(part.reason);
     }
@@ -70,7 +71,9 @@ export async function* watchRuns(
       yield { events, position: part.position };
     } else {
       yield { position: part.position };
-      refuseEnd(part.reason);
+      if (part.kind === "end") {
+        refuseEnd(part.reason);
+      }
     }
   }
 }
@@ -93,6 +96,8 @@ async function* watch(
     fail: (error) => channel.fail(error),
   });
   try {
+    // "From now" is a place that a reader must know, or it would miss what comes before its first event when the stream breaks.
+    yield { kind: "begin", position: watcher.position };
     for await (const part of channel) {
       yield part;
       if (part.kind === "events") {
