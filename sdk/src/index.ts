@@ -17,11 +17,18 @@ export {
   type RetryableCallOptions,
 } from "./call-errors.js";
 export { createPawlClient, type PawlClient, type PawlClientOptions } from "./client.js";
-export { type Client, type ConnectOptions, connect, type Startable } from "./connect.js";
+export {
+  type Client,
+  type ConnectOptions,
+  connect,
+  type StartArguments,
+  type Startable,
+} from "./connect.js";
 export type { ConnectionStatus } from "./connection.js";
 export { Content } from "./content.js";
 export type {
   PerformOptions,
+  Recorded,
   StepOptions,
   StepRetry,
   StepScope,
@@ -51,11 +58,13 @@ export {
 } from "./errors.js";
 export { type EmbeddedKernel, type OpenKernelOptions, openKernel } from "./open-kernel.js";
 export {
+  type ErasedCall,
   type Lookup,
   type Operation,
   type OperationCall,
   type OperationSpec,
   operation,
+  type SinkSettings,
 } from "./operation.js";
 export {
   fetchOutcome,
@@ -63,20 +72,46 @@ export {
   type HttpResponseLike,
   httpOutcome,
 } from "./outcome.js";
-export { type PlanRef, type PlanTask, plan } from "./plan.js";
-export type { Rec } from "./rec.js";
+export {
+  type CheckedTasks,
+  type OutputOf,
+  type PlanRef,
+  type PlanSpec,
+  type PlanTask,
+  type PlanTasks,
+  plan,
+  type SentTo,
+} from "./plan.js";
+export type { JsonOnly, JsonOrNothing, MustBeJson, NotJson, Rec } from "./rec.js";
 export { Fatal, RetryAfter } from "./retry-errors.js";
 export type {
   EndAnswer,
   EndOptions,
   Run,
   RunEvent,
+  RunTaskStatus,
   WaitOptions,
   WatchOptions,
 } from "./run.js";
-export { json, type Schema, type SchemaInput, type SchemaOutput } from "./schema.js";
+export {
+  json,
+  type Schema,
+  type SchemaInput,
+  type SchemaIssue,
+  type SchemaOutput,
+  type SchemaResult,
+} from "./schema.js";
 export type { ClientPerformOptions, StartOptions } from "./start-options.js";
-export { type ServedTask, type Task, type TaskRef, type TaskSpec, task } from "./task.js";
+export {
+  fromQueue,
+  type OpenTask,
+  type ServedTask,
+  type Task,
+  type TaskHandler,
+  type TaskRef,
+  type TaskSpec,
+  task,
+} from "./task.js";
 export type { RetryOptions, ScheduleOptions, TimeoutOptions } from "./task-options.js";
 export { worker } from "./worker.js";
 export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";

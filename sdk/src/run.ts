@@ -1,4 +1,4 @@
-import type { RunStatus, Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js";
+import type { Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js";
 import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
 
@@ -105,5 +105,3 @@ export interface Run<Output = unknown> {
 
 /** A task status to filter by. */
 export type RunTaskStatus = TaskView["status"];
-
-export type { RunStatus };

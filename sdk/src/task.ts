@@ -92,3 +92,16 @@ export function task(
   };
   return { ...ref, run: (handler) => ({ ...ref, handler, outputSchema: output }) };
 }
+
+/**
+ * The same task, served from another queue: for plans that send it there. A worker may serve several.
+ *
+ * @throws DefinitionInvalid
+ */
+export function fromQueue<Sent, Output>(
+  served: ServedTask<Sent, Output>,
+  queue: string,
+): ServedTask<Sent, Output> {
+  checkId(queue, "a queue");
+  return { ...served, schedule: { ...served.schedule, queue } };
+}

@@ -2,7 +2,7 @@ import type { ServedTask } from "./task.js";
 
 /** What a worker does and how much. */
 export interface WorkerOptions {
-  /** What it serves. At least one; no two with one name. */
+  /** What it serves. At least one; each once, or once per queue (`fromQueue`). */
   readonly serve: readonly ServedTask[];
   /** Attempts at the same time. Default 16, 1 to 100,000. */
   readonly slots?: number;

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   Conflict,
+  connect,
   type EmbeddedKernel,
   Fatal,
+  fromQueue,
   json,
   openKernel,
   operation,
@@ -250,4 +252,36 @@ test("an effect with large content is called with what was recorded, with and wi
   expect(await kernel.perform(send, { text }, once)).toEqual({ text });
   expect(await kernel.perform(send, { text }, once)).toEqual({ text });
   expect(seen).toEqual([100_000, 100_000]);
+});
+
+test("a task that a plan sends to another queue is served from there", async () => {
+  const greet = task("greet").run((ctx) => ctx.kind);
+  const elsewhere = plan("elsewhere", {
+    tasks: { a: { task: greet }, b: { task: greet, queue: "slow" } },
+    output: "b",
+  });
+  await kernel.worker({ serve: [greet, fromQueue(greet, "slow")] });
+  expect(await kernel.execute(elsewhere, undefined, { timeout: "20s" })).toBe("greet");
+  await expect(kernel.worker({ serve: [greet, greet] })).rejects.toThrow(/given twice/);
+});
+
+test("a worker that the kernel refuses is told, and does not try for ever", async () => {
+  const other = connect({ url: `unix:${join(dir, "kernel.sock")}`, namespace: "nowhere" });
+  await expect(other.worker({ serve: [fetchPage] })).rejects.toMatchObject({
+    code: "PAWL_NAMESPACE_NOT_FOUND",
+  });
+  await expect(other.start(fetchPage, { url: "x" })).rejects.toMatchObject({
+    code: "PAWL_NAMESPACE_NOT_FOUND",
+  });
+  await other.close();
+});
+
+test("a start that does not fit into a message is refused before it is sent", async () => {
+  const big = { url: "x".repeat(3_900_000) };
+  const padding = "y".repeat(300_000);
+  const padded = plan("padded", {
+    input: json<{ url: string }>(),
+    tasks: { a: { task: fetchPage, input: { url: padding } } },
+  });
+  await expect(kernel.start(padded, big)).rejects.toMatchObject({ code: "PAWL_TOO_LARGE" });
 });

@@ -16,19 +16,23 @@ export function checkWorkerOptions({ serve, slots, name }: WorkerOptions): void 
       `Expected a worker to serve 1 to ${SERVES_MAX} tasks, but it is given ${serve.length}. Name what it serves.`,
     );
   }
-  const names = new Set<string>();
+  const handlers = new Map<string, unknown>();
+  const places = new Set<string>();
   for (const served of serve) {
     if (typeof served.handler !== "function") {
       throw new DefinitionInvalid(
         `Expected task "${served.name}" to have a handler, but it is only a reference. Serve task(…).run(handler).`,
       );
     }
-    if (names.has(served.name)) {
+    const place = JSON.stringify([served.name, served.schedule.queue ?? served.name]);
+    const known = handlers.get(served.name) ?? served.handler;
+    if (places.has(place) || known !== served.handler) {
       throw new DefinitionInvalid(
-        `Expected a worker to serve each task once, but "${served.name}" is given twice. Remove one.`,
+        `Expected a worker to serve each task once per queue, with one handler, but "${served.name}" is given twice. Remove one.`,
       );
     }
-    names.add(served.name);
+    places.add(place);
+    handlers.set(served.name, served.handler);
   }
   if (slots !== undefined && !(Number.isInteger(slots) && slots >= 1 && slots <= 100_000)) {
     throw new DefinitionInvalid(

@@ -5,7 +5,7 @@ import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_s
 import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
 import type { ConnectionStatus } from "../connection.js";
-import { Closed, DefinitionInvalid, type PawlError } from "../errors.js";
+import { Closed, DefinitionInvalid, type PawlError, TooLarge } from "../errors.js";
 import type { Operation } from "../operation.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, StartOptions } from "../start-options.js";
@@ -28,6 +28,9 @@ import { WorkSession } from "./work-session.js";
 
 /** Most labels of a run. */
 const LABELS_MAX = 32;
+
+/** Most bytes of one start: the kernel's message bound with room for what is around it. */
+const START_BYTES_MAX = 4_100_000;
 
 /** A performance without a worker waits this long in all, in ms. */
 const PERFORM_MS_DEFAULT = 120_000;
@@ -172,7 +175,7 @@ export class KernelClient implements Client {
     const isOwnId = options.runId === undefined;
     const start = buildStart(compiled, input, options);
     start.wait = waits;
-    const bytes = compiled.planBytes + payloadBytes(start.input) + 200;
+    const bytes = sizeOf(start, compiled);
     const sent = this.#submit.start(start, bytes);
     const run = new RunHandle<Output>(this.#core, this.#submit, start.runId, sent.result);
     const started = sent.started.then((answer) =>
@@ -195,6 +198,23 @@ export class KernelClient implements Client {
     }
     return compiled;
   }
+}
+
+/**
+ * The encoded length of a start, at least.
+ *
+ * @throws TooLarge when it does not fit into a message.
+ */
+function sizeOf(start: StartRun, { planBytes }: Compiled): number {
+  let bytes = planBytes + payloadBytes(start.input) + 700;
+  for (const { key, value } of start.labels) bytes += 3 * (key.length + value.length) + 8;
+  if (bytes > START_BYTES_MAX) {
+    throw new TooLarge(
+      `Expected plan and input of a run to be at most ${START_BYTES_MAX} bytes together, but they have ${bytes}. ` +
+        "Store the input elsewhere and send where it is, with its hash.",
+    );
+  }
+  return bytes;
 }
 
 function buildStart({ workflow, plan }: Compiled, input: unknown, options: StartOptions): StartRun {

@@ -17,8 +17,8 @@ import { monotonicMs, wait } from "./time.js";
 import type { ItemAnswer } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
-/** Room that an item takes besides its content, in bytes. */
-const ITEM_BYTES = 300;
+/** Room that an item may take besides its content, in bytes: names, key and target at their longest. */
+const ITEM_BYTES = 2_000;
 
 /** What a ledger under a lease needs. */
 export interface LeaseLedgerOptions {

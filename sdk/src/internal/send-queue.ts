@@ -2,11 +2,11 @@
 export const ITEMS_MAX = 1_000;
 
 /** At so many bytes a message is full: below the kernel's 4 MiB with room to spare. */
-const MESSAGE_BYTES = 3_500_000;
+const MESSAGE_BYTES = 3_400_000;
 
 /** Something that takes room in a message. */
 export interface Sized {
-  /** Its encoded length, roughly, in bytes. */
+  /** Its encoded length in bytes, at least roughly and never much too little. */
   readonly bytes: number;
 }
 

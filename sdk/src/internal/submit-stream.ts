@@ -188,8 +188,9 @@ export class SubmitStream {
     const { api, monitor } = this.#options;
     const failure = readCallFailure(cause, api.url);
     monitor.failed(failure.error);
-    // Waiting on helps when a kernel restarts, not when there never was one at this address.
-    if (failure.isForeign && !monitor.wasConnected) {
+    // Waiting on helps when a kernel restarts, not when there never was one at this address, nor when it refuses the
+    // stream as a whole.
+    if (failure.isForeign ? !monitor.wasConnected : !failure.isTransient) {
       this.#rejectAll(failure.error);
     }
   }

@@ -4,10 +4,14 @@ import {
   type WorkRequest,
   WorkRequestSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
+import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import { ITEMS_MAX, SendQueue } from "./send-queue.js";
 import { monotonicMs } from "./time.js";
 import { putItem, type WorkItem } from "./work-item.js";
+
+/** Most bytes of progress in one message: beside full items it must still be within the kernel's bound. */
+const PROGRESS_BYTES = 400_000;
 
 /** What waits to be sent on a worker's stream. */
 export class WorkOutbox {
@@ -115,8 +119,10 @@ export class WorkOutbox {
       lease.renewed(nowMs);
       request.renewals.push(lease.handle);
     }
+    let bytes = 0;
     for (const [lease, item] of this.#progress) {
-      if (request.progress.length === ITEMS_MAX) break;
+      bytes += payloadBytes(item.progress) + 32;
+      if (request.progress.length === ITEMS_MAX || bytes > PROGRESS_BYTES) break;
       this.#progress.delete(lease);
       lease.renewed(nowMs);
       request.progress.push(item);

@@ -26,7 +26,7 @@ export interface WorkStreamOwner {
   receive(response: WorkResponse): void;
   /** True when no attempt is running. */
   isIdle(): boolean;
-  /** No kernel was ever reached and none is there: waiting on does not help. */
+  /** The worker was never welcomed and will not be: no kernel is there, or it refuses the Hello. */
   unreachable(error: PawlError): void;
 }
 
@@ -55,6 +55,7 @@ export class WorkStream {
   readonly #closing: AbortController = makeController();
   #outflow: Outflow<WorkRequest> | undefined;
   #isUp = false;
+  #wasWelcomed = false;
   #isKernelLeaving = false;
   #isDraining = false;
   #helloCredits = 0;
@@ -187,7 +188,9 @@ export class WorkStream {
     const { api, monitor, owner } = this.#options;
     const failure = readCallFailure(cause, api.url);
     monitor.failed(failure.error);
-    if (!monitor.wasConnected && (failure.isForeign || !failure.isTransient)) {
+    // A worker that was at work goes on trying, whatever answers meanwhile; one that never was learns that it cannot.
+    const isHopeless = failure.isForeign ? !monitor.wasConnected : !failure.isTransient;
+    if (isHopeless && !this.#wasWelcomed) {
       owner.unreachable(failure.error);
     }
   }
@@ -249,6 +252,7 @@ export class WorkStream {
 
   #welcomed(lostHandles: readonly number[]): void {
     this.#isUp = true;
+    this.#wasWelcomed = true;
     if (!this.#isDraining) {
       // What became free between hello and welcome.
       this.#outbox.credits(this.#options.owner.freeSlots() - this.#helloCredits);
