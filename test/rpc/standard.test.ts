@@ -1,5 +1,9 @@
-import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
-import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import {
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
 import { Health, HealthCheckResponse_ServingStatus } from "@pawl/proto/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "@pawl/proto/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "@pawl/proto/grpc/reflection/v1alpha/reflection_pb.js";
@@ -45,6 +49,23 @@ describe.each(["grpc", "json"] as const)("health over %s", (protocol) => {
   });
 });
 
+/** The files in an order in which each comes after what it imports. */
+function importsFirst(files: readonly Uint8Array[]): FileDescriptorProto[] {
+  const left = files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  const sorted: FileDescriptorProto[] = [];
+  while (left.length > 0) {
+    const next = left.findIndex(({ dependency }) =>
+      dependency.every((name) => sorted.some((done) => done.name === name)),
+    );
+    const [file] = left.splice(next, next < 0 ? 0 : 1);
+    if (file === undefined) {
+      throw new Error(`Expected all imports, but ${left[0]?.name} lacks one.`);
+    }
+    sorted.push(file);
+  }
+  return sorted;
+}
+
 const versions = { v1: ServerReflection, v1alpha: ServerReflectionAlpha };
 
 describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
@@ -78,13 +99,9 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
 
   test.each(services)("describes %s whole, so that a client can be made of it", async (name) => {
     const { files } = await ask({ case: "fileContainingSymbol", value: name });
-    const [first, ...others] = files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
-    if (first === undefined) {
-      throw new Error("Expected a file.");
-    }
-    const resolve = (file: string): FileDescriptorProto | undefined =>
-      others.find((other) => other.name === file);
-    const registry = createFileRegistry(first, resolve);
+    const registry = createFileRegistry(
+      create(FileDescriptorSetSchema, { file: importsFirst(files) }),
+    );
     expect(registry.getService(name)?.methods.length).toBeGreaterThan(0);
   });
 
