@@ -6,6 +6,9 @@ export interface Due {
   dueMs: number;
 }
 
+/** Entries fired in one go; after a long outage far more may be due, and the loop must not stand still for them. */
+const firedAtOnceMax = 2000;
+
 /** Width of a bucket. What is due fires at most this much late, and never early. */
 const bucketMs = 50;
 
@@ -34,16 +37,10 @@ export class DeadlineQueue<T extends Due> {
   /** Adds an entry. It is found again by `remove` only as long as its `dueMs` is unchanged; a moved one fires late at most once, and is then queued again. */
   add(entry: T): void {
     const index = Math.floor(entry.dueMs / bucketMs);
-    let bucket = this.#buckets.get(index);
-    if (bucket === undefined) {
-      bucket = new Set();
-      this.#buckets.set(index, bucket);
-      pushHeap(this.#order, index);
-      if (index < this.#armedFor) {
-        this.#arm();
-      }
+    this.#put(entry, index);
+    if (index < this.#armedFor) {
+      this.#arm();
     }
-    bucket.add(entry);
   }
 
   /** Removes an entry that was added with this due time. */
@@ -57,26 +54,47 @@ export class DeadlineQueue<T extends Due> {
     return index === undefined ? undefined : index * bucketMs;
   }
 
-  /** Fires everything that is due by now. */
+  /** Fires what is due by now, at most a few thousand entries at once: the rest follows after what else has arrived. */
   run(): void {
     const nowMs = this.#now();
+    let left = firedAtOnceMax;
     for (
       let index = this.#order[0];
-      index !== undefined && index * bucketMs <= nowMs;
+      index !== undefined && index * bucketMs <= nowMs && left > 0;
       index = this.#order[0]
     ) {
       popHeap(this.#order);
-      const bucket = this.#buckets.get(index);
+      const bucket = this.#buckets.get(index) ?? new Set();
       this.#buckets.delete(index);
-      for (const entry of bucket ?? []) {
-        if (entry.dueMs <= nowMs) {
-          this.#fire(entry);
-        } else {
-          this.#addLater(entry, index);
-        }
+      left = this.#empty(index, bucket, { nowMs, left });
+      if (bucket.size > 0) {
+        this.#putBack(index, bucket);
       }
     }
     this.#arm();
+  }
+
+  /** Takes entries out of a bucket, at most `left`; the answer is how many more may be taken. */
+  #empty(
+    index: number,
+    bucket: Set<T>,
+    bound: { readonly nowMs: number; readonly left: number },
+  ): number {
+    let { left } = bound;
+    for (const entry of bucket) {
+      if (left === 0) {
+        break;
+      }
+      left--;
+      bucket.delete(entry);
+      if (entry.dueMs <= bound.nowMs) {
+        this.#fire(entry);
+      } else {
+        // Not due yet, or moved: to a bucket after the one being emptied.
+        this.#put(entry, Math.max(index + 1, Math.floor(entry.dueMs / bucketMs)));
+      }
+    }
+    return left;
   }
 
   /** Calls the host timer off. */
@@ -85,18 +103,23 @@ export class DeadlineQueue<T extends Due> {
     this.#armed = undefined;
   }
 
-  /** An entry of the bucket that is not due yet, or was moved: it goes to a bucket after the one being emptied. */
-  #addLater(entry: T, emptied: number): void {
-    if (Math.floor(entry.dueMs / bucketMs) > emptied) {
-      this.add(entry);
-      return;
+  #putBack(index: number, bucket: Set<T>): void {
+    const added = this.#buckets.get(index);
+    if (added === undefined) {
+      pushHeap(this.#order, index);
     }
-    const next = emptied + 1;
-    let bucket = this.#buckets.get(next);
+    for (const entry of added ?? []) {
+      bucket.add(entry);
+    }
+    this.#buckets.set(index, bucket);
+  }
+
+  #put(entry: T, index: number): void {
+    let bucket = this.#buckets.get(index);
     if (bucket === undefined) {
       bucket = new Set();
-      this.#buckets.set(next, bucket);
-      pushHeap(this.#order, next);
+      this.#buckets.set(index, bucket);
+      pushHeap(this.#order, index);
     }
     bucket.add(entry);
   }

@@ -358,8 +358,8 @@ export class Loop {
       );
       const resident = new Resident(number, run, nothingStored, []);
       this.residency.add(resident);
+      // Nothing follows from a first event: a run has at least one task, and an operation is under way.
       this.#turns.push(resident, first, nowMs);
-      this.#followUp(resident, nowMs);
       return { accepted: true, reply: decision.reply, run, runNumber: number };
     } catch (error) {
       const text = this.faults.record(number, first.case, error);

@@ -1,0 +1,90 @@
+import { DeadlineQueue, type Due } from "@pawl/server/kernel/deadline-queue.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { VirtualTime } from "../support/virtual-time.js";
+
+interface Entry extends Due {
+  readonly name: string;
+}
+
+function makeQueue(): {
+  time: VirtualTime;
+  queue: DeadlineQueue<Entry>;
+  fired: { name: string; atMs: number }[];
+} {
+  const time = new VirtualTime(1_000_000);
+  const fired: { name: string; atMs: number }[] = [];
+  const queue = new DeadlineQueue<Entry>(
+    time,
+    () => time.monotonicMs(),
+    ({ name }) => fired.push({ name, atMs: time.monotonicMs() }),
+  );
+  return { time, queue, fired };
+}
+
+describe("the queue of deadlines", () => {
+  it("never fires early, and at most 100 ms late", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: 5_000 }), { maxLength: 40 }), async (delays) => {
+        const { time, queue, fired } = makeQueue();
+        const dueByName = new Map<string, number>();
+        for (const [index, delayMs] of delays.entries()) {
+          dueByName.set(`e${index}`, 1_000_000 + delayMs);
+          queue.add({ name: `e${index}`, dueMs: 1_000_000 + delayMs });
+        }
+        await time.advance(5_200);
+        expect(fired.map(({ name }) => name).sort()).toEqual([...dueByName.keys()].sort());
+        for (const { name, atMs } of fired) {
+          const lateMs = atMs - (dueByName.get(name) ?? 0);
+          expect(lateMs).toBeGreaterThanOrEqual(0);
+          expect(lateMs).toBeLessThanOrEqual(100);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("fires a deadline of 40 days in 40 days, although no host timer waits so long", async () => {
+    const { time, queue, fired } = makeQueue();
+    const dayMs = 86_400_000;
+    queue.add({ name: "far", dueMs: 1_000_000 + 40 * dayMs });
+    await time.advance(39 * dayMs);
+    expect(fired).toEqual([]);
+    await time.advance(dayMs + 100);
+    expect(fired.map(({ name }) => name)).toEqual(["far"]);
+  });
+
+  it("passes over an entry that was moved later, and fires it then", async () => {
+    const { time, queue, fired } = makeQueue();
+    const entry = { name: "moved", dueMs: 1_000_500 };
+    queue.add(entry);
+    entry.dueMs = 1_002_000;
+    await time.advance(1_500);
+    expect(fired).toEqual([]);
+    await time.advance(700);
+    expect(fired.map(({ name }) => name)).toEqual(["moved"]);
+  });
+
+  it("does not fire what was removed", async () => {
+    const { time, queue, fired } = makeQueue();
+    const entry = { name: "gone", dueMs: 1_000_500 };
+    queue.add(entry);
+    queue.remove(entry, 1_000_500);
+    await time.advance(1_000);
+    expect(fired).toEqual([]);
+  });
+
+  it("lets others act between thousands that are due at once", async () => {
+    const { time, queue, fired } = makeQueue();
+    for (let index = 0; index < 10_000; index++) {
+      queue.add({ name: `${index}`, dueMs: 1_000_100 });
+    }
+    const seen: number[] = [];
+    time.after(102, () => seen.push(fired.length));
+    await time.advance(300);
+    expect(fired).toHaveLength(10_000);
+    expect(new Set(fired.map(({ name }) => name)).size).toBe(10_000);
+    expect(seen[0]).toBeGreaterThan(0);
+    expect(seen[0]).toBeLessThan(10_000);
+  });
+});
