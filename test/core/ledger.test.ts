@@ -2,7 +2,7 @@ import { DoubtCause } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { IntendOperation } from "@pawl/server/core/command.js";
-import { legalChoices } from "@pawl/server/core/decide/resolve-review.js";
+import { legalChoices } from "@pawl/server/core/review-choices.js";
 import { describe, expect, it } from "vitest";
 import { intend, observe, reconcile, resolveReview } from "./support/commands.js";
 import {

@@ -23,7 +23,6 @@ const ZONES: readonly Zone[] = [
   "log",
   "kernel",
   "rpc",
-  "observe",
   "cli",
   "sdk",
   "examples",

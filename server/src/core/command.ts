@@ -152,8 +152,8 @@ export interface ReconcileOperation {
   readonly lease: OperationLease | undefined;
   readonly operationKey: string;
   readonly intentId: string;
-  /** The call that was looked up: a finding about an earlier one is refused. Undefined: not checked. */
-  readonly lookedUpIntentId?: string | undefined;
+  /** The call that was looked up: a finding about an earlier one is refused. */
+  readonly lookedUpIntentId: string;
   readonly finding: Finding;
 }
 

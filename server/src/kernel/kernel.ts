@@ -1,5 +1,5 @@
 import type { Command } from "../core/command.js";
-import { leaseLost } from "../core/decide/find.js";
+import { leaseLost } from "../core/lease-standing.js";
 import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";

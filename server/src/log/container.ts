@@ -20,7 +20,9 @@ import { crc32 } from "node:zlib";
 import { allocateKept, equalBytes, readU16, readU32, writeU32 } from "./bytes.js";
 import { sha256 } from "./sha256.js";
 
+/** Bytes before the slices. */
 export const CONTAINER_HEADER_BYTES: number = 72;
+/** Bytes of a SHA-256, at the end and of the container before. */
 export const HASH_BYTES: number = 32;
 const PREV_HASH_OFFSET = 32;
 const LENGTH_OFFSET = 64;

@@ -125,25 +125,40 @@ export interface MetaKey extends InPartition {
 
 const inRun = { runNumber: u64, number: u32 };
 
+/** Rows of the store itself. */
 export const metaKey: KeyCodec<MetaKey> = keyCodec(0x00, { name: text });
+/** The log: one commit, under its first sequence. */
 export const segmentKey: KeyCodec<SegmentKey> = keyCodec(0x01, { sequence: u64 });
+/** State of a run; all of it when it is short. */
 export const runKey: KeyCodec<RunKey> = keyCodec(0x10, { runNumber: u64 });
+/** State of a task of a long run. */
 export const taskKey: KeyCodec<InRunKey> = keyCodec(0x11, inRun);
+/** State of an operation of a long run. */
 export const operationKey: KeyCodec<InRunKey> = keyCodec(0x12, inRun);
+/** A recorded step of a long run. */
 export const stepKey: KeyCodec<InRunKey> = keyCodec(0x13, inRun);
+/** Reserved for proposals. */
 export const proposalKey: KeyCodec<InRunKey> = keyCodec(0x14, inRun);
+/** Reserved for input requests. */
 export const inputRequestKey: KeyCodec<InRunKey> = keyCodec(0x15, inRun);
+/** Reserved for signals. */
 export const signalKey: KeyCodec<InRunKey> = keyCodec(0x16, inRun);
+/** A review of a long run. */
 export const reviewKey: KeyCodec<InRunKey> = keyCodec(0x17, inRun);
+/** A chunk of a run's own history. */
 export const chunkKey: KeyCodec<ChunkKey> = keyCodec(0x18, { runNumber: u64, chunkNumber: u32 });
+/** From a run's id to its number. */
 export const nameKey: KeyCodec<NameKey> = keyCodec(0x20, { namespace: text, runId: text });
+/** From a field's value to the runs that have it, for lists. */
 export const visibilityKey: KeyCodec<VisibilityKey> = keyCodec(0x21, {
   namespace: text,
   field: text,
   value: text,
   ...inRun,
 });
+/** The earliest deadline of a run. */
 export const timerKey: KeyCodec<TimerKey> = keyCodec(0x22, { dueMs: u64, runNumber: u64 });
+/** A task that may be claimed. */
 export const readyKey: KeyCodec<ReadyKey> = keyCodec(0x23, {
   namespace: text,
   queue: text,
@@ -151,17 +166,22 @@ export const readyKey: KeyCodec<ReadyKey> = keyCodec(0x23, {
   sequence: u64,
   ...inRun,
 });
+/** An open lease. */
 export const leaseKey: KeyCodec<InRunKey> = keyCodec(0x24, inRun);
+/** Reserved for what one run owes another. */
 export const obligationKey: KeyCodec<InRunKey> = keyCodec(0x25, inRun);
+/** From an operation key, hashed, to the run that holds it. */
 export const operationKeyKey: KeyCodec<OperationKeyKey> = keyCodec(0x26, {
   namespace: text,
   keyHash: sha256Field,
 });
+/** A chunk of content kept out of line. */
 export const blobKey: KeyCodec<BlobKey> = keyCodec(0x30, {
   runNumber: u64,
   contentHash: sha256Field,
   chunkNumber: u32,
 });
+/** Reserved for what remains of a deleted run. */
 export const tombstoneKey: KeyCodec<TombstoneKey> = keyCodec(0x31, {
   namespace: text,
   runIdHash: sha256Field,

@@ -18,6 +18,7 @@
 export const SEGMENT_MAGIC: number = 0x50574c53;
 /** Before the first release; a kernel reads only the formats it names. */
 export const SEGMENT_FORMAT: number = 0;
+/** Bytes before the events of a slice. */
 export const SEGMENT_SLICE_HEADER_BYTES: number = 20;
 /** A turn that would exceed this is split. One larger event may stand alone. */
 export const SEGMENT_BYTES_MAX: number = 1024 * 1024;

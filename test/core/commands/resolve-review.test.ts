@@ -2,7 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { legalChoices } from "@pawl/server/core/decide/resolve-review.js";
+import { legalChoices } from "@pawl/server/core/review-choices.js";
 import { describe, expect, it } from "vitest";
 import { intend, resolveReview } from "../support/commands.js";
 import {

@@ -161,6 +161,7 @@ export function reconcile(
     lease: { task: 0, leaseVersion },
     operationKey: MAIL_KEY,
     intentId,
+    lookedUpIntentId: "i1",
     finding,
     ...parts,
   };

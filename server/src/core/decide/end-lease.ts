@@ -5,11 +5,12 @@ import type { EndLease } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody, EventValue } from "../event.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { decideRetry } from "../retry.js";
 import type { Run } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
-import { type FoundTask, findTask, holds, leaseLost, taskNotFound } from "./find.js";
+import { type FoundTask, findTask, taskNotFound } from "./find.js";
 import { kernelFailure } from "./kernel-failure.js";
 
 /**

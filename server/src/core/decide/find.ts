@@ -1,11 +1,8 @@
-import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { TaskRef } from "../command.js";
-import { lostLeaseCause } from "../lease-cause.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
-import { runStatusName, taskStatusName } from "../transitions.js";
+import { runStatusName } from "../transitions.js";
 
 /** A task with its specification. */
 export interface FoundTask {
@@ -29,37 +26,11 @@ export function taskNotFound(ref: TaskRef): Rejection {
   return notFound("task", `${ref}`);
 }
 
-/** Refusal of a lease that is not the current one. `held` is the caller's. */
-export function leaseLost(task: Task, held: number): Rejection {
-  const status = taskStatusName(task.status);
-  const cause = held === task.leaseVersion ? lostLeaseCause(task.leaseEndReason) : "";
-  return {
-    reason: "PAWL_LEASE_LOST",
-    message:
-      `Expected lease version ${held} to hold the task, but it is ${status} under lease version ${task.leaseVersion}. ` +
-      "Stop the attempt: nothing it reports counts any more.",
-    detail: {
-      case: "leaseLost",
-      value: {
-        held,
-        current: task.leaseVersion,
-        status,
-        cause: task.leaseEndReason === LeaseEndReason.UNSPECIFIED ? "" : cause,
-      },
-    },
-  };
-}
-
 /** Refusal of an act on an operation of a run that names no lease: only in scope NAMESPACE nobody in particular may act. */
 export function refuseWithoutLease(run: Run): Rejection | undefined {
   return run.kind === "ledger"
     ? undefined
     : invalidField("lease", "set in scope TASK and RUN", "absent");
-}
-
-/** True when this lease version holds the task now. */
-export function holds(task: Task, leaseVersion: number): boolean {
-  return task.status === TaskStatus.LEASED && task.leaseVersion === leaseVersion;
 }
 
 /** Refusal of a command on a run that has ended. */

@@ -4,20 +4,14 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
+import { planVersionOfTask } from "../plan/plan-version.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
-import {
-  type FoundTask,
-  findTask,
-  holds,
-  leaseLost,
-  refuseWithoutLease,
-  runOver,
-  taskNotFound,
-} from "./find.js";
-import { keyOfIntent, planVersionOfTask } from "./operation-identity.js";
+import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
+import { keyOfIntent } from "./operation-identity.js";
 import { type IntentParts, proceed, proceedAgain } from "./proceed.js";
 import { answerDoubt } from "./settle-doubt.js";
 

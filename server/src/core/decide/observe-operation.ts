@@ -5,10 +5,10 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
+import { holds } from "../lease-standing.js";
 import { fingerprintConflict, illegalTransition, notFound } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isSettled, operationStatusName } from "../transitions.js";
-import { holds } from "./find.js";
 
 /**
  * Records how a call ended. It is taken also when the lease is gone or the run is over: then it changes no task. A result

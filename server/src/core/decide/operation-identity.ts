@@ -2,11 +2,9 @@ import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import type { IntendOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { buildOperationKey, type OperationKey } from "../identity/operation-key.js";
+import { planVersionOfTask } from "../plan/plan-version.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import type { Run } from "../state.js";
-
-/** Plan version in which a task's present specification first appeared. A run keeps its first plan, so it is 1. */
-export const planVersionOfTask = 1;
 
 /** The operation key of an intent: the kernel builds it, callers never send it. */
 export function keyOfIntent(

@@ -3,19 +3,12 @@ import type { ReconcileOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen, isSettled, operationStatusName } from "../transitions.js";
-import {
-  type FoundTask,
-  findTask,
-  holds,
-  leaseLost,
-  refuseWithoutLease,
-  runOver,
-  taskNotFound,
-} from "./find.js";
+import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
 import { type IntentParts, proceedAgain } from "./proceed.js";
 import { askPerson } from "./settle-doubt.js";
 
@@ -53,7 +46,7 @@ export function decideReconcileOperation(
   if (operation.status !== OperationStatus.IN_DOUBT) {
     return reject(notInDoubt(operation));
   }
-  if (command.lookedUpIntentId !== undefined && command.lookedUpIntentId !== operation.intentId) {
+  if (command.lookedUpIntentId !== operation.intentId) {
     return reject(otherCall(operation));
   }
   const settledAtMs = operation.callByMs + operation.declaration.settleMs;

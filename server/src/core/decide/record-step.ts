@@ -2,10 +2,11 @@ import type { RecordStep } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import { equalBytes } from "../identity/content-digest.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, illegalTransition } from "../rejection.js";
 import { type Run, type Step, stepIdentity } from "../state.js";
-import { findTask, holds, leaseLost, taskNotFound } from "./find.js";
+import { findTask, taskNotFound } from "./find.js";
 
 /**
  * Records a step. Refusals, in order: no task, other value than the recorded one, lease lost, too many steps.

@@ -4,12 +4,13 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import { decideRetry } from "../retry.js";
 import type { Run, Task } from "../state.js";
 import { isSettled, operationStatusName } from "../transitions.js";
 import { doubtOpenCalls } from "./doubts.js";
-import { findTask, holds, leaseLost, taskNotFound } from "./find.js";
+import { findTask, taskNotFound } from "./find.js";
 
 /**
  * Completes a task. Refusals, in order: no task, other output than the one accepted from this lease, lease lost,

@@ -4,22 +4,8 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { fingerprintConflict, illegalTransition, notFound, staleVersion } from "../rejection.js";
+import { legalChoices } from "../review-choices.js";
 import type { Review, Run } from "../state.js";
-import { isRunOpen } from "../transitions.js";
-
-/** What a person may decide about this review now. */
-export function legalChoices(run: Run, review: Review): ReviewChoice[] {
-  if (review.resolvedAtMs !== 0) {
-    return [];
-  }
-  const isOpen = run.kind === "ledger" || isRunOpen(run.status);
-  const { DONE, RETRY, ABANDON, FAIL } = ReviewChoice;
-  if (review.subject === ReviewSubject.OPERATION) {
-    const choices: ReviewChoice[] = isOpen ? [DONE, RETRY, ABANDON] : [DONE, ABANDON];
-    return isOpen && run.kind === "run" ? [...choices, FAIL] : choices;
-  }
-  return isOpen ? [RETRY] : [];
-}
 
 const choiceNames: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.UNSPECIFIED]: "unspecified",

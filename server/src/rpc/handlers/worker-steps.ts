@@ -16,7 +16,7 @@ import {
   encodeStepRecord,
   type StepItemShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
-import { holds, leaseLost } from "../../core/decide/find.js";
+import { holds, leaseLost } from "../../core/lease-standing.js";
 import { limits } from "../../core/limits.js";
 import { notFound, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";

@@ -4,7 +4,7 @@ import type {
   OfferShape,
   StepRecordShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
-import { planVersionOfTask } from "../../core/decide/operation-identity.js";
+import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import type { Run, Step, Task } from "../../core/state.js";
 import { hashOfContent } from "../inline-content.js";

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type ReviewSchema, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
-import { legalChoices } from "../../core/decide/resolve-review.js";
 import { notFound } from "../../core/rejection.js";
+import { legalChoices } from "../../core/review-choices.js";
 import type { Run } from "../../core/state.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { requireText } from "../validate/fields.js";
