@@ -25,6 +25,9 @@ export interface Http2ConnectionOptions {
 const STREAM_WINDOW_BYTES = 1_048_576;
 const SESSION_WINDOW_BYTES = 8_388_608;
 
+/** Connections that one stream tries: each may be closed between its start and the stream's. */
+const CONNECTIONS_MAX = 3;
+
 /**
  * One HTTP/2 connection that is made anew when it is needed and none is alive.
  *
@@ -52,7 +55,7 @@ export class Http2Connection implements SessionManager {
     headers: http2.OutgoingHttpHeaders,
     options: Omit<http2.ClientSessionRequestOptions, "signal">,
   ): Promise<http2.ClientHttp2Stream> {
-    for (;;) {
+    for (let attempt = 1; attempt <= CONNECTIONS_MAX; attempt++) {
       const session = await this.#ready();
       const stream = session.open({ ...headers, ":method": method, ":path": path }, options);
       if (stream !== undefined) {
@@ -61,6 +64,7 @@ export class Http2Connection implements SessionManager {
       // The session went away between two ticks: nothing was sent on it.
       this.#forget(session);
     }
+    throw new ConnectError(`${this.authority} closes every connection`, Code.Unavailable);
   }
 
   /** Connect tells that bytes came. */

@@ -26,7 +26,7 @@ export class WorkOutbox {
   #ping = 0;
   #drain = false;
 
-  /** Begins anew for a new stream. */
+  /** Begins anew for a new stream. Progress stays: the last one counts whichever stream takes it. */
   reset(): void {
     this.#items.clear();
     this.#renewals.clear();
@@ -121,6 +121,10 @@ export class WorkOutbox {
     }
     let bytes = 0;
     for (const [lease, item] of this.#progress) {
+      if (lease.isOver) {
+        this.#progress.delete(lease);
+        continue;
+      }
       bytes += payloadBytes(item.progress) + 32;
       if (request.progress.length === ITEMS_MAX || bytes > PROGRESS_BYTES) break;
       this.#progress.delete(lease);

@@ -58,8 +58,7 @@ export class WorkPort implements AttemptPort {
 
   progress(lease: Lease, progress: Payload): void {
     const { handle, leaseVersion } = lease;
-    const item = create(ProgressItemSchema, { handle, leaseVersion, progress });
-    this.#stream.post((outbox) => outbox.progress(lease, item));
+    this.#stream.progress(lease, create(ProgressItemSchema, { handle, leaseVersion, progress }));
   }
 
   namespaceLedger(signal: AbortSignal): Ledger {

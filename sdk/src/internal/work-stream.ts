@@ -1,5 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import type { RenewedLease, WorkRequest, WorkResponse } from "@pawl/proto/v1/worker_service_pb.js";
+import type {
+  ProgressItem,
+  RenewedLease,
+  WorkRequest,
+  WorkResponse,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import { type Hello, WorkRequestSchema } from "@pawl/proto/v1/worker_service_pb.js";
 import type { PawlClient } from "../client.js";
 import type { PawlError } from "../errors.js";
@@ -108,6 +113,12 @@ export class WorkStream {
       change(this.#outbox);
       this.#outflow?.wake();
     }
+  }
+
+  /** Sends progress, on this stream or the next. */
+  progress(lease: Lease, item: ProgressItem): void {
+    this.#outbox.progress(lease, item);
+    if (this.#isUp) this.#outflow?.wake();
   }
 
   /** Takes no more offers, on this stream or the next. */
