@@ -1,11 +1,18 @@
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
+import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
 import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { GrpcClient } from "../../rpc/support/grpc-client.js";
 import { createMemoryStore, testFence } from "../../support/kernel.js";
 import { SteeredTime } from "./steered-time.js";
+
+/** What may differ from start to start. */
+export interface ClockedOptions {
+  readonly faults?: FaultPlan;
+  readonly checkpoint?: CheckpointOptions;
+}
 
 /** A whole kernel behind a real port, with its time and its disk in the test's hands. */
 export class ClockedKernel {
@@ -41,10 +48,12 @@ export class ClockedKernel {
   }
 
   /** Opens a kernel on what the disk holds. */
-  async start(faults?: FaultPlan): Promise<void> {
+  async start(options: ClockedOptions = {}): Promise<void> {
     const { time, disk } = this;
+    const { faults, checkpoint } = options;
     const kernel = await openKernel({
       store: disk.open({ epoch: testFence.epoch, ...(faults === undefined ? {} : { faults }) }),
+      ...(checkpoint === undefined ? {} : { checkpoint }),
       clock: time,
       timers: time,
       onFault: (fault) => this.faults.push(fault.error),
