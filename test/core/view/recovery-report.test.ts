@@ -1,0 +1,167 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { EventIndex } from "@pawl/server/core/view/event-index.js";
+import { buildRecoveryReport } from "@pawl/server/core/view/recovery-report.js";
+import { expect, test } from "vitest";
+import {
+  cancelRun,
+  completeTask,
+  endLease,
+  failTask,
+  intend,
+  leaseTask,
+  observe,
+  observeResult,
+  recordStep,
+  startRun,
+} from "../support/commands.js";
+import { Machine } from "../support/machine.js";
+import { planOf, type TaskParts } from "../support/plans.js";
+import { failure } from "../support/values.js";
+
+const at0 = { retry: { initialMs: 0, jitter: 0 } };
+
+function started(tasks: Readonly<Record<string, TaskParts>>): Machine {
+  const machine = new Machine();
+  machine.start(startRun(planOf(tasks)));
+  return machine;
+}
+
+const className = new Map<number, string>(
+  Object.entries(RecoveryClass).map(([name, value]) => [value, name]),
+);
+
+/** What the report says: class and what it is about. */
+function report(machine: Machine): string[] {
+  return lines(machine).map(
+    (line) => `${line.task}${line.operationKey === "" ? "" : "+mail"} ${className.get(line.class)}`,
+  );
+}
+
+function lines(machine: Machine): ReturnType<typeof buildRecoveryReport> {
+  const index = new EventIndex();
+  for (const { body, meta } of machine.events) {
+    index.add(body, meta.number);
+  }
+  return buildRecoveryReport(machine.state, machine.nowMs, index);
+}
+
+/** The next attempt of task 0 begins. */
+function retry(machine: Machine): void {
+  machine.nowMs += 1;
+  machine.do({ kind: "FireDeadline", task: 0 });
+  machine.do(leaseTask(0));
+}
+
+test("what ran once is undisturbed, and its lines name the events that show it", () => {
+  const machine = started({ only: {} });
+  machine.do(leaseTask(0));
+  machine.do(intend(1, "i1"));
+  machine.do(observeResult("i1"));
+  machine.do(completeTask(1));
+  expect(report(machine)).toEqual(["only UNDISTURBED", "only+mail UNDISTURBED"]);
+  expect(lines(machine).map(({ eventNumbers }) => eventNumbers)).toEqual([
+    [2, 5],
+    [3, 4],
+  ]);
+});
+
+test("a worker that died after its effect was observed: retried, and the effect reused", () => {
+  const machine = started({ only: at0 });
+  machine.do(leaseTask(0));
+  machine.do(recordStep(1));
+  machine.do(intend(1, "i1"));
+  machine.do(observeResult("i1"));
+  machine.do(endLease(1, LeaseEndReason.EXPIRED));
+  retry(machine);
+  machine.do(completeTask(2));
+  expect(report(machine)).toEqual(["only RETRIED", "only+mail REUSED"]);
+  expect(lines(machine)[0]?.sentence).toBe(
+    "It took 2 attempts; now it is COMPLETED. 1 recorded step was kept through all attempts.",
+  );
+});
+
+test("a worker that died before an idempotent sink answered: called again under the same key", () => {
+  const sink = { sinkKind: SinkKind.IDEMPOTENT, keyWindowMs: 3_600_000 };
+  const machine = started({ only: at0 });
+  machine.do(leaseTask(0));
+  machine.do(intend(1, "i1", sink));
+  machine.do(endLease(1, LeaseEndReason.EXPIRED));
+  retry(machine);
+  expect(report(machine)).toEqual(["only WAITING", "only+mail WAITING"]);
+  machine.do(intend(2, "i2", sink));
+  machine.do(observeResult("i2"));
+  machine.do(completeTask(2));
+  expect(report(machine)).toEqual(["only RETRIED", "only+mail RETRIED"]);
+});
+
+test("a late observation settles what was in doubt: reconciled", () => {
+  const machine = started({ only: at0 });
+  machine.do(leaseTask(0));
+  machine.do(intend(1, "i1"));
+  machine.do(endLease(1, LeaseEndReason.EXPIRED));
+  machine.do(observeResult("i1"));
+  retry(machine);
+  machine.do(completeTask(2));
+  expect(report(machine)).toEqual(["only RETRIED", "only+mail RECONCILED"]);
+});
+
+test("an opaque sink whose outcome nobody knows needs a person", () => {
+  const machine = started({ only: at0, other: {} });
+  machine.do(leaseTask(0));
+  machine.do(intend(1, "i1"));
+  machine.do(observe("i1", { case: "unknown", value: failure() }));
+  machine.nowMs += 60_000;
+  machine.do(intend(1, "i2"));
+  expect(report(machine)).toEqual(["only NEEDS_REVIEW", "only+mail NEEDS_REVIEW", "other WAITING"]);
+});
+
+test("what never ran is skipped, for either reason", () => {
+  const failed = started({ only: { retry: { attemptsMax: 1 } }, later: { needs: ["only"] } });
+  failed.do(leaseTask(0));
+  failed.do(failTask(1));
+  expect(report(failed)).toEqual(["only UNDISTURBED", "later SKIPPED"]);
+  const cancelled = started({ only: {} });
+  cancelled.do(cancelRun());
+  expect(report(cancelled)).toEqual(["only SKIPPED"]);
+});
+
+test("a task that was handed out again without using an attempt says so", () => {
+  const machine = started({ only: {} });
+  machine.do(leaseTask(0));
+  machine.do(endLease(1, LeaseEndReason.NOT_ACKNOWLEDGED));
+  machine.do(leaseTask(0));
+  machine.do(completeTask(2));
+  expect(lines(machine).map(({ sentence }) => sentence)).toEqual([
+    "It was handed out 2 times, and one attempt counts; now it is COMPLETED.",
+  ]);
+});
+
+test("every task and every operation is on exactly one line, tasks in plan order", () => {
+  const machine = started({ a: {}, b: {}, c: { needs: ["a", "b"] } });
+  machine.do(leaseTask(1));
+  machine.do(intend(1, "i1", { lease: { task: 1, leaseVersion: 1 } }));
+  machine.do(intend(1, "i2", { lease: { task: 1, leaseVersion: 1 }, key: "2" }));
+  machine.do(leaseTask(0));
+  machine.do(intend(1, "i3"));
+  const keys = lines(machine).map(({ task, operationKey }) => `${task} ${operationKey}`);
+  expect(keys).toEqual([
+    "a ",
+    "a task/default/r1/1/a/mail/1",
+    "b ",
+    "b task/default/r1/1/b/mail/1",
+    "b task/default/r1/1/b/mail/1/2",
+    "c ",
+  ]);
+});
+
+test("a long story keeps its beginning and its end", () => {
+  const index = new EventIndex();
+  for (let number = 1; number <= 200; number++) {
+    index.add({ case: "taskReady", value: { task: 0 } }, number);
+  }
+  const numbers = index.ofTask(0);
+  expect(numbers).toHaveLength(50);
+  expect([numbers[0], numbers.at(-1)]).toEqual([1, 200]);
+});
