@@ -15,7 +15,13 @@ import { Channel } from "../channel.js";
 import type { Edge } from "../edge.js";
 import { offerShape } from "../streams/offer.js";
 import { requireServes } from "../streams/work-hello.js";
-import { readDurationMs, readNamespace, requireNumber, requireText } from "../validate/fields.js";
+import {
+  readDurationMs,
+  readNamespace,
+  requireNumber,
+  requireSessionId,
+  requireText,
+} from "../validate/fields.js";
 
 type Response = MessageInitShape<typeof ClaimTasksResponseSchema>;
 
@@ -71,7 +77,7 @@ function finishAfter(
 function readClaim(edge: Edge, request: ClaimTasksRequest): SessionHello {
   const namespace = readNamespace(request.namespace);
   const { sessionId, worker, serves } = request;
-  requireText(sessionId, "session_id", { min: 1, max: limits.idBytesMax });
+  requireSessionId(sessionId, "session_id");
   requireText(worker, "worker", { min: 0, max: limits.idBytesMax });
   requireServes(serves, "serves");
   const suffix = Buffer.from(edge.random.bytes(8)).toString("hex");

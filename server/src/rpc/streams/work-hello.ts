@@ -7,6 +7,7 @@ import {
   requireCount,
   requireId,
   requireNumber,
+  requireSessionId,
   requireText,
 } from "../validate/fields.js";
 
@@ -33,7 +34,7 @@ export function readHello(hello: HelloShape): SessionHello {
   }
   const namespace = readNamespace(hello.namespace);
   const { sessionId, worker, serves, holds } = hello;
-  requireText(sessionId, "hello.session_id", { min: 1, max: limits.idBytesMax });
+  requireSessionId(sessionId, "hello.session_id");
   requireText(worker, "hello.worker", { min: 0, max: limits.idBytesMax });
   requireNumber(hello.features.length, "hello.features", { min: 0, max: 100 });
   requireServes(serves, "hello.serves");

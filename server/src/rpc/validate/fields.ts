@@ -34,7 +34,7 @@ export interface TextBounds {
   readonly max: number;
 }
 
-/** A text for people, or a token: well-formed, within its bounds. */
+/** A text for people: well-formed, within its bounds. */
 export function requireText(value: string, field: string, { min, max }: TextBounds): void {
   const bytes = utf8ByteLength(value);
   if (bytes < min || bytes > max) {
@@ -59,9 +59,23 @@ export function requireReason(value: string, field: string, min: 0 | 1 = 0): voi
   requireText(value, field, { min, max: limits.reasonBytesMax });
 }
 
+/** Id that a caller made of a thing of its own: well-formed, without NUL, 1 to so many bytes. */
+function requireOwnId(value: string, field: string, max: number): void {
+  requireText(value, field, { min: 1, max });
+  const nul = value.indexOf("\0");
+  if (nul >= 0) {
+    throw badField(field, "text without NUL", `a text with NUL at character ${nul}`);
+  }
+}
+
 /** Id of a call of a sink. */
 export function requireIntentId(value: string, field: string): void {
-  requireText(value, field, { min: 1, max: limits.intentIdBytesMax });
+  requireOwnId(value, field, limits.intentIdBytesMax);
+}
+
+/** Id of a worker session. */
+export function requireSessionId(value: string, field: string): void {
+  requireOwnId(value, field, limits.idBytesMax);
 }
 
 /** The number of items of a batch. */
