@@ -157,7 +157,7 @@ test("an unknown outcome at a reconcilable sink is looked up; absent calls again
   const { key } = expectCase(await intend("i1", what), "proceed");
   await observe({ key, intentId: "i1", observation: unknown });
   const lookUp = expectCase(await intend("i2", what), "lookUp");
-  expect(lookUp).toMatchObject({ key });
+  expect(lookUp).toMatchObject({ key, intentId: "i1" });
   expect(textOf(lookUp.payload)).toBe('{"cents":100}');
   expect(lookUp.intendedAt).toBeDefined();
   const correlation = ++lastCorrelation;
@@ -165,7 +165,7 @@ test("an unknown outcome at a reconcilable sink is looked up; absent calls again
   worker.send({
     reconciliations: [
       {
-        ...{ handle, leaseVersion, correlation, key, intentId: "i3" },
+        ...{ handle, leaseVersion, correlation, key, intentId: "i3", lookedUpIntentId: "i1" },
         reconciliation: { finding: { case: "absent", value: {} } },
       },
     ],

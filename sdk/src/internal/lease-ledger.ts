@@ -11,7 +11,7 @@ import { PawlError } from "../errors.js";
 import type { AttemptState } from "./attempt-state.js";
 import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
-import type { Ledger, TimedAnswer } from "./perform.js";
+import type { Ledger, LookUpIds, TimedAnswer } from "./perform.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { monotonicMs, wait } from "./time.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -97,24 +97,13 @@ export class LeaseLedger implements Ledger {
 
   async reconcile(
     key: string,
-    intentId: string,
+    ids: LookUpIds,
     reconciliation: Reconciliation,
   ): Promise<TimedAnswer> {
-    for (;;) {
-      const answer = await this.#reconcileOnce(key, intentId, reconciliation);
-      if (answer.rejection?.reason !== "PAWL_TOO_EARLY") {
-        return this.#timed(answer);
-      }
-      // The kernel's clock and this one's differ by a little.
-      await this.wait(250);
-    }
+    return this.#timed(await this.#reconcileOnce(key, ids, reconciliation));
   }
 
-  #reconcileOnce(
-    key: string,
-    intentId: string,
-    reconciliation: Reconciliation,
-  ): Promise<ItemAnswer> {
+  #reconcileOnce(key: string, ids: LookUpIds, reconciliation: Reconciliation): Promise<ItemAnswer> {
     const { lease, stream } = this.#options;
     const { handle, leaseVersion } = lease;
     const { finding } = reconciliation;
@@ -130,7 +119,7 @@ export class LeaseLedger implements Ledger {
             leaseVersion,
             correlation,
             key,
-            intentId,
+            ...ids,
             reconciliation,
           }),
         }),

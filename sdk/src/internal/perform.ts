@@ -35,14 +35,23 @@ export interface TimedAnswer {
   readonly sentAtMs: number;
 }
 
+/** Which call was looked up, and the id of the one that follows when its effect is absent. */
+export interface LookUpIds {
+  readonly intentId: string;
+  readonly lookedUpIntentId: string;
+}
+
 /** The ledger as a performance needs it: under a lease, or without one. */
 export interface Ledger {
   /** Records an intent. The same id is the same intent. */
   intend(intentId: string, request: OperationRequest): Promise<TimedAnswer>;
   /** Records how a call ended. Resolves when whatever follows may rely on it. */
   observe(key: string, intentId: string, observation: Observation): Promise<void>;
-  /** Records what a look-up found. The id is that of the call that follows when the effect is absent. */
-  reconcile(key: string, intentId: string, reconciliation: Reconciliation): Promise<TimedAnswer>;
+  /**
+   * Records what a look-up found.
+   * @throws PawlError PAWL_STALE_INTENT, PAWL_TOO_EARLY, PAWL_ILLEGAL_TRANSITION when it says nothing about the latest call.
+   */
+  reconcile(key: string, ids: LookUpIds, reconciliation: Reconciliation): Promise<TimedAnswer>;
   /** Waits. Rejects when the performance is over meanwhile. */
   wait(delayMs: number): Promise<void>;
   /** A person must decide. Resolves when it is worth asking again; rejects when this performance does not wait for it. */
@@ -55,6 +64,13 @@ export interface Ledger {
 
 /** Most calls of the sink in one performance; after them the attempt's own retry goes on. */
 const CALLS_MAX = 3;
+
+/** Why a finding is refused that is about another call than the latest, or came before that one was over. */
+const outdated: ReadonlySet<string> = new Set([
+  "PAWL_STALE_INTENT",
+  "PAWL_TOO_EARLY",
+  "PAWL_ILLEGAL_TRANSITION",
+]);
 
 /** A look-up may take this long, in ms. */
 const LOOK_UP_MS = 30_000;
@@ -191,7 +207,16 @@ export class Performance {
       deadlineMs: monotonicMs() + LOOK_UP_MS,
     });
     this.#intentId = randomUUID();
-    return this.#ledger.reconcile(lookUp.key, this.#intentId, toReconciliation(found));
+    const ids = { intentId: this.#intentId, lookedUpIntentId: lookUp.intentId };
+    try {
+      return await this.#ledger.reconcile(lookUp.key, ids, toReconciliation(found));
+    } catch (error) {
+      if (error instanceof PawlError && outdated.has(error.code)) {
+        // Another caller was faster, or the clocks differ a little: what was found says nothing any more.
+        return await this.#intend();
+      }
+      throw error;
+    }
   }
 }
 

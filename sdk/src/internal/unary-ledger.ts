@@ -5,8 +5,9 @@ import { PawlError, WaitTimedOut } from "../errors.js";
 import { Backoff } from "./backoff.js";
 import type { BlobSource } from "./load-payload.js";
 import { loadPayload } from "./load-payload.js";
-import type { Ledger, TimedAnswer } from "./perform.js";
+import type { Ledger, LookUpIds, TimedAnswer } from "./perform.js";
 import { monotonicMs, wait } from "./time.js";
+import { readCallFailure } from "./transport-error.js";
 import { callUnary, type UnaryOptions } from "./unary.js";
 
 /** What a ledger without a lease needs. */
@@ -56,17 +57,21 @@ export class UnaryLedger implements Ledger {
 
   async reconcile(
     key: string,
-    intentId: string,
+    ids: LookUpIds,
     reconciliation: Reconciliation,
   ): Promise<TimedAnswer> {
     const { api, namespace } = this.#options.blobs;
     let sentAtMs = 0;
-    const response = await callUnary((options) => {
+    const response = await callUnary(async (options) => {
       sentAtMs = monotonicMs();
-      return api.operations.reconcileOperation(
-        { namespace, key, intentId, reconciliation },
-        options,
-      );
+      const request = { namespace, key, ...ids, reconciliation };
+      try {
+        return await api.operations.reconcileOperation(request, options);
+      } catch (cause) {
+        // A finding that came too early is not sent again, but looked up anew.
+        const { error } = readCallFailure(cause, this.#unary.url);
+        throw error.code === "PAWL_TOO_EARLY" ? error : cause;
+      }
     }, this.#unary);
     return timed(response.answer, sentAtMs);
   }

@@ -293,6 +293,7 @@ function outcomeOf(
     lease: leaseForLookUp(run, operation, move),
     operationKey,
     intentId,
+    lookedUpIntentId: move.stale === 0 ? (operation?.intentId ?? "i0") : "i-stale",
     finding: found(move),
   };
 }

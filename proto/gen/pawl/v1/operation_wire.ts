@@ -384,6 +384,7 @@ export interface LookUpShape {
   uuid: string;
   /** The encoded `pawl.v1.Payload`, not decoded. */
   payload?: Uint8Array | undefined;
+  intentId: string;
 }
 
 /** Appends the fields of a `pawl.v1.LookUp`. */
@@ -410,6 +411,10 @@ export function writeLookUp(w: WireWriter, m: LookUpShape): void {
     w.tag(42);
     w.bytes(m.payload);
   }
+  if (m.intentId !== "") {
+    w.tag(50);
+    w.string(m.intentId);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.LookUp` up to `end`, which is the reader's limit. */
@@ -419,6 +424,7 @@ export function readLookUp(r: WireReader, end: number): LookUpShape {
   let key: string = "";
   let uuid: string = "";
   let payload: Uint8Array | undefined;
+  let intentId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -438,6 +444,9 @@ export function readLookUp(r: WireReader, end: number): LookUpShape {
       case 42:
         payload = r.bytes();
         break;
+      case 50:
+        intentId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -448,6 +457,7 @@ export function readLookUp(r: WireReader, end: number): LookUpShape {
     key,
     uuid,
     payload,
+    intentId,
   };
 }
 

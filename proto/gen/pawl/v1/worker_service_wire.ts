@@ -1072,6 +1072,7 @@ export interface ReconciliationItemShape {
   key: string;
   intentId: string;
   reconciliation?: ReconciliationShape | undefined;
+  lookedUpIntentId: string;
 }
 
 /** Appends the fields of a `pawl.v1.ReconciliationItem`. */
@@ -1102,6 +1103,10 @@ export function writeReconciliationItem(w: WireWriter, m: ReconciliationItemShap
     writeReconciliation(w, m.reconciliation);
     w.end(at);
   }
+  if (m.lookedUpIntentId !== "") {
+    w.tag(58);
+    w.string(m.lookedUpIntentId);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ReconciliationItem` up to `end`, which is the reader's limit. */
@@ -1112,6 +1117,7 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
   let key: string = "";
   let intentId: string = "";
   let reconciliation: ReconciliationShape | undefined;
+  let lookedUpIntentId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1134,6 +1140,9 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
         reconciliation = readReconciliation(r, r.enter());
         r.leave(end);
         break;
+      case 58:
+        lookedUpIntentId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -1145,6 +1154,7 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
     key,
     intentId,
     reconciliation,
+    lookedUpIntentId,
   };
 }
 

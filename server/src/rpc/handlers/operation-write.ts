@@ -127,9 +127,10 @@ export async function reconcileOperation(
   call: CallContext,
 ): Promise<MessageInitShape<typeof ReconcileOperationResponseSchema>> {
   const namespace = readNamespace(request.namespace);
-  const { key, intentId } = request;
+  const { key, intentId, lookedUpIntentId } = request;
   requireOperationKey(key, "key");
   requireIntentId(intentId, "intent_id");
+  requireIntentId(lookedUpIntentId, "looked_up_intent_id");
   const lease = holderOf(request.holder, namespace, key.startsWith("namespace/"));
   const target = targetOfKey(key, namespace, lease?.target ?? noRun(namespace));
   const reconciliation = decodeReconciliation(
@@ -143,6 +144,7 @@ export async function reconcileOperation(
     lease: lease === undefined ? undefined : { task: lease.task, leaseVersion: lease.leaseVersion },
     operationKey: key,
     intentId,
+    lookedUpIntentId,
     finding: findingOf(reconciliation, admitted),
   } as const;
   const order = { target, command };

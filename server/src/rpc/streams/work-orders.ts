@@ -76,9 +76,10 @@ function leaseOrder(
       return { target: targetOfIntent(command, target), command };
     }
     case "reconciliation": {
-      const { key, intentId, leaseVersion, reconciliation } = work.item;
+      const { key, intentId, lookedUpIntentId, leaseVersion, reconciliation } = work.item;
       requireOperationKey(key, "key");
       requireIntentId(intentId, "intent_id");
+      requireIntentId(lookedUpIntentId, "looked_up_intent_id");
       const holder = targetOfKey(key, namespace, target);
       return {
         target: holder,
@@ -88,6 +89,7 @@ function leaseOrder(
           lease: holder.kind === "ledger" ? undefined : { task, leaseVersion },
           operationKey: key,
           intentId,
+          lookedUpIntentId,
           finding: findingOf(reconciliation, prepared?.admitted),
         },
       };

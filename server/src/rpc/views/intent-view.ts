@@ -35,7 +35,12 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, runNumbe
       const intendedAt = timestampShape(operation?.intendedAtMs ?? 0);
       return {
         case: "lookUp",
-        value: { intendedAt, notBeforeMs: Math.ceil(reply.notBeforeMs), key, uuid, payload },
+        value: {
+          intendedAt,
+          notBeforeMs: Math.ceil(reply.notBeforeMs),
+          ...{ key, uuid, payload },
+          intentId: operation?.intentId ?? "",
+        },
       };
     }
     case "wait":
