@@ -134,12 +134,21 @@ export class Loop {
     return this.#turns.position();
   }
 
-  /** True when a run in memory has ended and nothing of it is still on its way to the disk. */
-  isClosed(runNumber: number): boolean {
-    const resident = this.residency.resident(runNumber);
-    return (
-      resident === undefined || (!isRunOpen(resident.run.status) && resident.pending.length === 0)
-    );
+  /** True when a run has ended and its end is durable. A run that is not in memory is read. */
+  async isClosed(runNumber: number): Promise<boolean> {
+    for (;;) {
+      const found = this.residency.find(runNumber);
+      if (found === undefined) {
+        return true;
+      }
+      if (!(found instanceof Promise)) {
+        const last = found.slices.at(-1);
+        const end = last === undefined ? 0 : last.firstSequence + last.count - 1;
+        const isDurable = found.pending.length === 0 && end <= this.durableSequence;
+        return isDurable && !isRunOpen(found.run.status);
+      }
+      await found;
+    }
   }
 
   /** Decides a command now, or as soon as its run is in memory; see `KernelApi.execute`. */

@@ -39,7 +39,7 @@ export interface WatchHubParts {
   readonly head: () => Position;
   readonly catchUp: CatchUp;
   /** True when the run has ended as far as is durable. */
-  readonly isClosed: (runNumber: number) => boolean;
+  readonly isClosed: (runNumber: number) => Promise<boolean>;
 }
 
 interface Watch {
@@ -205,12 +205,11 @@ export class WatchHub {
       watch.untakenBytes -= batch.bytes;
       this.#deliver(watch, batch);
     }
-    if (
-      filter.runNumber !== undefined &&
-      !watch.isEnded &&
-      this.#parts.isClosed(filter.runNumber)
-    ) {
-      this.#end(watch, "closed");
+    // No event may come any more, when the position was at the end already.
+    if (filter.runNumber !== undefined && !watch.isEnded) {
+      if (await this.#parts.isClosed(filter.runNumber)) {
+        this.#end(watch, "closed");
+      }
     }
   }
 
