@@ -9,9 +9,10 @@ export interface Printer {
 /** One JSON object a line. */
 export function printJson(): Printer {
   return {
-    line: ({ problem, ...line }) => {
-      process.stdout.write(`${JSON.stringify(line)}\n`);
-      if (problem !== "") process.stderr.write(`${line.window} ${line.sink}: ${problem}\n`);
+    line: ({ window, sink, killed, sinkCalls, sinkEffects, outcome, ok, problem }) => {
+      const fields = { window, sink, killed, sinkCalls, sinkEffects, outcome, ok };
+      process.stdout.write(`${JSON.stringify(fields)}\n`);
+      if (problem !== "") process.stderr.write(`${window} ${sink}: ${problem}\n`);
     },
     end: () => undefined,
   };
