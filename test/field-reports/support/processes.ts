@@ -32,6 +32,8 @@ export interface WorkerChild {
 export interface WorkerWords {
   readonly behaviour: string;
   readonly url: string;
+  /** How wrong its clock is. Default 0. */
+  readonly clockOffsetMs?: number;
 }
 
 /** Kernels and workers of one test, in a folder that goes with them. */
@@ -58,9 +60,10 @@ export class Processes {
   }
 
   /** Starts a worker. */
-  worker({ behaviour, url }: WorkerWords): WorkerChild {
+  worker({ behaviour, url, clockOffsetMs = 0 }: WorkerWords): WorkerChild {
     const flags = ["--conditions=pawl-source", "--import", HOOKS];
-    const child = spawn(process.execPath, [...flags, WORKER, behaviour, url, this.sinkFile], {
+    const words = [behaviour, url, this.sinkFile, String(clockOffsetMs)];
+    const child = spawn(process.execPath, [...flags, WORKER, ...words], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#children.push(child);

@@ -1,11 +1,16 @@
 /*
- * A worker in a process of its own: node worker-process.ts BEHAVIOUR URL SINK_FILE. It says what happens to it on stdout, a line each.
+ * A worker in a process of its own: node worker-process.ts BEHAVIOUR URL SINK_FILE CLOCK_OFFSET_MS. It says what happens to it on
+ * stdout, a line each.
  */
 import { appendFileSync } from "node:fs";
 import { connect, json, operation, type TaskContext } from "@pawl/sdk";
 import { job, longJob } from "./tasks.js";
 
-const [, , behaviour = "", url = "", sinkFile = ""] = process.argv;
+const [, , behaviour = "", url = "", sinkFile = "", clockOffsetMs = "0"] = process.argv;
+
+/** The clock of this machine is wrong. */
+const trueNow = Date.now;
+Date.now = () => trueNow() + Number(clockOffsetMs);
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
