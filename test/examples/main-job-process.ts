@@ -7,10 +7,12 @@ import { ticketClient } from "../../examples/ticket-service/client.js";
 import { isAlive, isListening, type Running, run, waitUntil } from "../set-up/running.js";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
+const pawl = join(repository, "server/bin/pawl.js");
 const supervisor = new URL("../../examples/dist/main-job/supervisor.js", import.meta.url).href;
 
-/** What `npm start` does once all is built, in whatever folder it is started in. */
+/** What `npm start` does once all is built (scripts/lib/go-on.mjs), in whatever folder it is started in. */
 const script = `
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 const { main } = await import(${JSON.stringify(supervisor)});
 process.exit(await main(process.argv.slice(1)));
 `;
@@ -87,6 +89,12 @@ function startJob(cwd: string, args: readonly string[]): MainJob {
         ([, command]) => command ?? "",
       ),
   };
+}
+
+/** Starts `pawl serve` by itself on the folder of the main job. */
+export function serveAlone({ path }: JobFolder): Running {
+  const flags = ["--dir", ".pawl", "--port", "0", "--json"];
+  return run(process.execPath, [pawl, "serve", ...flags], { cwd: path });
 }
 
 /** Everything that a job started is gone: its processes, and its ports. */

@@ -3,13 +3,14 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run } from "../set-up/running.js";
+import { run, waitUntil } from "../set-up/running.js";
 import {
   childNames,
   expectGone,
   expectOneTicket,
   type JobFolder,
   makeJobFolder,
+  serveAlone,
 } from "./main-job-process.js";
 
 const finished = "Run incident-1 is finished.";
@@ -101,6 +102,15 @@ describe("stopping the main job", () => {
     await expectGone(job);
   });
 
+  it("ends in order when its terminal is closed: SIGHUP to all, and nobody reads", async () => {
+    const job = folder.start();
+    await job.shows("research: attempt 1 begins");
+    job.stopReading();
+    job.killGroup("SIGHUP");
+    expect(await job.exit).toEqual({ code: 0, signal: null });
+    await expectGone(job);
+  });
+
   it("ends at once when somebody insists after more than 500 ms", async () => {
     const job = folder.start();
     const worker = await job.life("worker", 1);
@@ -157,6 +167,20 @@ describe("a second start", () => {
     const third = folder.start("--new");
     await third.exit;
     expect(third.output()).toContain("Run incident-3 is finished.");
+  });
+});
+
+describe("a kernel that serves the folder already", () => {
+  it("is used while it lives, and one of our own takes over from it", async () => {
+    const alone = serveAlone(folder);
+    await waitUntil(() => alone.output().includes("listening"), "the kernel", alone.errors);
+    const job = folder.start();
+    await job.shows(`process ${alone.pid} serves ./.pawl`);
+    await job.shows("All stay up");
+    expect(job.lives("kernel")).toEqual([]);
+    alone.kill("SIGKILL");
+    await job.life("kernel", 1);
+    await expectOneTicket(job);
   });
 });
 
