@@ -92,6 +92,8 @@ export interface KernelInfo {
 
 /** A subscription to durable events; see `Kernel.watchRun`. */
 export interface Watcher {
+  /** Where it begins: a watch that breaks before its first event goes on from here. */
+  readonly position: Uint8Array;
   /** Ends it. */
   close(): void;
   /** Tells that the reader took `bytes` more: the bound counts what is not yet taken. */

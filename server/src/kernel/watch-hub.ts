@@ -105,6 +105,7 @@ export class WatchHub {
     this.#watches.add(watch);
     this.#catchUp(watch, head).catch((error: unknown) => this.#fail(watch, error));
     return {
+      position: this.#parts.positions.encode(from),
       close: () => this.#remove(watch),
       taken: (bytes) => {
         watch.untakenBytes -= bytes;
