@@ -30,6 +30,7 @@ export class CallScope implements CallContext, OpenCall {
   readonly #fail: (rejection: Rejection) => void;
   #controller: AbortController | undefined;
   #reason: unknown;
+  #isEnded = false;
 
   /** @param fail ends the call at once, when the store has failed or the time to drain is over. */
   constructor(principal: string, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
@@ -52,14 +53,17 @@ export class CallScope implements CallContext, OpenCall {
     return this.#controller.signal;
   }
 
-  /** The caller has gone. */
+  /** The caller has gone. Some transports say so of every call in the end; then nothing is left to do. */
   cancel(): void {
-    this.#abort(new CallerGone());
-    this.end();
+    if (!this.#isEnded) {
+      this.#abort(new CallerGone());
+      this.end();
+    }
   }
 
   /** The call was answered. */
   end(): void {
+    this.#isEnded = true;
     this.#lifecycle.remove(this);
   }
 

@@ -1453,7 +1453,8 @@ export const RunService: GenService<{
   /**
    * Starts runs and awaits results on one stream; what the SDKs use. Each item is answered by its correlation number; answers come in any order.
    * Durable: an answer is sent after its commit. Retry: safe, a start is identified by namespace and run id: after a lost stream send the unanswered
-   * items again on a new one. Per item the errors of StartRuns and AwaitResults, as a Rejection. The stream itself ends only with UNAVAILABLE.
+   * items again on a new one. Per item the errors of StartRuns and AwaitResults, as a Rejection. The stream itself ends only with UNAVAILABLE,
+   * or INVALID_ARGUMENT for bytes that are no SubmitRequest (`PAWL_INVALID_FIELD`) or too many (`PAWL_TOO_LARGE`).
    *
    * @generated from rpc pawl.v1.RunService.Submit
    */

@@ -1745,7 +1745,8 @@ export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
    * Items of one task are handled in order; within one message: acks, renewals, progress, steps, observations, reconciliations, intents, reports, releases.
-   * When an item of a task is refused, later ones of that task are refused too (not observations). Durable: an item is answered after its commit; acks, renewals,
+   * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
+   * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
    * and send the unanswered items again with their correlation numbers. Errors come per item; the stream ends only with UNAVAILABLE,
    * INVALID_ARGUMENT `PAWL_INVALID_FIELD` (a message before hello, an unknown protocol version).
