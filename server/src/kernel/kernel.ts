@@ -19,13 +19,14 @@ import type {
   WorkerSession,
 } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
-import { type Loop, unavailable } from "./loop.js";
+import type { Loop } from "./loop.js";
 import {
   type Outcome,
   type Receiver,
   RejectionError,
   type Target,
   targetNotFound,
+  unavailable,
 } from "./outcome.js";
 import type { Timers } from "./ports.js";
 import type { Position, PositionCodec } from "./position.js";

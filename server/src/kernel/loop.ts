@@ -16,7 +16,13 @@ import { FaultLog } from "./fault-log.js";
 import { findForWork } from "./find-for-work.js";
 import type { KernelClock } from "./kernel-clock.js";
 import { OpenWork } from "./open-work.js";
-import { type Outcome, type Receiver, type Target, targetNotFound } from "./outcome.js";
+import {
+  type Outcome,
+  type Receiver,
+  type Target,
+  targetNotFound,
+  unavailable,
+} from "./outcome.js";
 import type { PlanCache } from "./plan-cache.js";
 import type { Random, Timers } from "./ports.js";
 import type { Position, PositionCodec } from "./position.js";
@@ -490,13 +496,4 @@ function toOutcome(decision: Decision, resident: Resident): Outcome {
   return decision.accepted
     ? { accepted: true, reply: decision.reply, run: resident.run, runNumber: resident.number }
     : { accepted: false, rejection: decision.rejection };
-}
-
-/** Refusal while the kernel is not able to answer. */
-export function unavailable(cause: Error): Rejection {
-  return {
-    reason: "PAWL_UNAVAILABLE",
-    message: `Expected a kernel that can write, but it has stopped: ${cause.message} Send the same request again once it has restarted.`,
-    retryAfterMs: 1000,
-  };
 }

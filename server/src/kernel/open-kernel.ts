@@ -49,12 +49,11 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const residency = new Residency(runs);
   const positions = new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch);
   const committer = new Committer(store, fence, recovery.head);
-  const disk = new DiskWatch(store, timers, (error) => fail(error));
+  const disk = new DiskWatch(store, timers, (error) => loop.fail(error));
   const checkpointer = new Checkpointer({
     ...{ store, fence, recovery, residency, timers },
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
-  let fail: (error: unknown) => void = () => {};
   let watchHub: WatchHub | undefined;
   let kernel: Kernel | undefined;
   const loop = new Loop(
@@ -82,7 +81,6 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       },
     },
   );
-  fail = (error) => loop.fail(error);
   loop.faults.onFault = options.onFault ?? loop.faults.onFault;
   checkpointer.attach(loop, () => committer.pendingHead);
   const history = new HistoryReader({
@@ -94,7 +92,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   });
   const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
   const ready = startUp.begin();
-  ready.catch(fail);
+  ready.catch((error: unknown) => loop.fail(error));
   watchHub = new WatchHub({
     positions,
     head: () => loop.durableHead,

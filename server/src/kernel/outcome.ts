@@ -57,3 +57,12 @@ export function targetNotFound(target: Target): Rejection {
       return notFound("run", `${target.number}`);
   }
 }
+
+/** Refusal while the kernel is not able to answer. */
+export function unavailable(cause: Error): Rejection {
+  return {
+    reason: "PAWL_UNAVAILABLE",
+    message: `Expected a kernel that can write, but it has stopped: ${cause.message} Send the same request again once it has restarted.`,
+    retryAfterMs: 1000,
+  };
+}

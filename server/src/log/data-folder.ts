@@ -4,7 +4,7 @@
  * ```
  * STORE         id and format, a small JSON text; written last, so a folder without it never served
  * STORE.new     only while a store is being made: says that what lies beside it may be finished or made anew
- * secret        32 random bytes, mode 0600; the key of positions' MACs
+ * secret        32 random bytes, mode 0600; reserved for the MAC of positions
  * db/           LevelDB
  * ballast       reserved: space that is given back when the disk is full
  * kernel.json   pid and port of the kernel that has the store open; a hint, never a lock

@@ -11,7 +11,7 @@ export class StoreAbsent extends StoreError {
     super(
       "PAWL_STORE_ABSENT",
       `Expected a store in ${directory}, but ${found}. ` +
-        "Check the path, or make a new store there with `pawl serve` or `openKernel({ dir, create: true })`.",
+        "Check the path, or make a new store there with `pawl serve` or `openKernel({ dir })`.",
     );
     this.directory = directory;
   }

@@ -51,7 +51,7 @@ export interface DataFolder {
   readonly store: Store;
   /** As read at opening. Writes carry `meta.identity.epoch`. */
   readonly meta: StoreMeta;
-  /** 32 bytes; the key of positions' MACs. Never logged. */
+  /** 32 bytes; reserved for the MAC of positions. Never logged. */
   readonly secret: Uint8Array;
   /** Closes the store. */
   close(): Promise<void>;
