@@ -181,3 +181,44 @@ test("an offer of a join that is too large to be sent inline carries references"
   expect(Buffer.concat(chunks).toString()).toContain(part);
   expect(BigInt(Buffer.concat(chunks).length)).toBe(last.value.sizeBytes);
 });
+
+test("an output above the inline bound is stored apart, and handed on as a reference", async () => {
+  const long = "y".repeat(200_000);
+  await server.grpc.unary(run.startRuns, {
+    runs: [
+      {
+        runId: "long",
+        workflow: "w",
+        plan: {
+          tasks: [
+            { name: "make", kind: "k" },
+            { name: "use", kind: "k", needs: ["make"] },
+          ],
+          output: "make",
+        },
+      },
+    ],
+  });
+  const worker = await connect();
+  const make = await worker.offer();
+  const lease = { handle: make.handle, leaseVersion: make.leaseVersion };
+  // The step behind the long one keeps its place, and so does the report.
+  worker.send({
+    steps: [step(make, 1, JSON.stringify(long), "long"), step(make, 2, "2", "short")],
+    reports: [{ ...lease, correlation: 3, outcome: { case: "output", value: json(long) } }],
+  });
+  for (const correlation of [1, 2, 3]) {
+    expect(await worker.answer(correlation)).toBe("accepted");
+  }
+  const use = await worker.offer();
+  const { body } = use.dependencies[0]?.output ?? {};
+  if (body?.case !== "blob") {
+    throw new Error("Expected a reference.");
+  }
+  const chunks: Uint8Array[] = [];
+  const request = { runId: "long", sha256: body.value.sha256 };
+  for await (const { data } of server.json.stream(run.readBlob, request)) {
+    chunks.push(data);
+  }
+  expect(Buffer.concat(chunks).toString()).toBe(JSON.stringify(long));
+});

@@ -99,6 +99,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     front.closeIdleConnections();
     await withinMs(edge.timers, drainMs, edge.lifecycle.idle());
     edge.lifecycle.abortAll();
+    front.closeIdleConnections();
     await withinMs(edge.timers, graceMs, opened.emptied());
     front.closeAllConnections();
     grpc.forceShutdown();
