@@ -16,8 +16,8 @@ export interface StoredEvent {
 
 /** What a worker session is told; see `pawl.v1.WorkResponse`. All of it is held back until durable, as `Receiver` says. */
 export interface SessionListener extends Receiver {
-  /** A task was leased to the session. Read from `run` at once. */
-  offer(handle: number, run: Run, task: number): void;
+  /** A task was leased to the session, under `lease.handle`. Read from `run` at once. */
+  offer(lease: SessionLease, run: Run): void;
   /** The attempt should stop. */
   cancel(handle: number, reason: string, graceMs: number): void;
   /** A lease is over without the session's own report. */

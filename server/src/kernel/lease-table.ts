@@ -6,7 +6,7 @@ import type { Session } from "./session.js";
 
 /** What a lease is, besides its times. */
 export interface LeaseParts {
-  readonly run: number;
+  readonly runNumber: number;
   readonly task: number;
   readonly leaseVersion: number;
   readonly leaseMs: number;
@@ -15,7 +15,7 @@ export interface LeaseParts {
 
 /** An open lease. Deadlines live here, outside the state: a lease ends only by an event, and renewals are memory only. */
 export class Lease implements Due {
-  readonly run: number;
+  readonly runNumber: number;
   readonly task: number;
   readonly leaseVersion: number;
   readonly leaseMs: number;
@@ -33,7 +33,7 @@ export class Lease implements Due {
   progress: Uint8Array | undefined = undefined;
 
   constructor(parts: LeaseParts, endsMs: number, acknowledgeByMs: number | undefined) {
-    this.run = parts.run;
+    this.runNumber = parts.runNumber;
     this.task = parts.task;
     this.leaseVersion = parts.leaseVersion;
     this.leaseMs = parts.leaseMs;
@@ -89,7 +89,7 @@ export class LeaseTable {
   }
 
   #insert(lease: Lease): Lease {
-    this.#leases.set(lease.run * tasksPerRun + lease.task, lease);
+    this.#leases.set(lease.runNumber * tasksPerRun + lease.task, lease);
     this.#deadlines.add(lease);
     return lease;
   }
@@ -130,14 +130,14 @@ export class LeaseTable {
   }
 
   #due(lease: Lease, end: (lease: Lease, reason: LeaseEndReason) => void): void {
-    if (this.find(lease.run, lease.task) !== lease) {
+    if (this.find(lease.runNumber, lease.task) !== lease) {
       return;
     }
     const isOver = this.#now() >= lease.dueMs;
     if (isOver) {
       end(lease, lease.isAcknowledged ? LeaseEndReason.EXPIRED : LeaseEndReason.NOT_ACKNOWLEDGED);
     }
-    if (this.find(lease.run, lease.task) === lease) {
+    if (this.find(lease.runNumber, lease.task) === lease) {
       // Renewed meanwhile, or its run is being read: look again.
       lease.dueMs = Math.max(lease.dueMs, this.#now() + 50);
       lease.queuedMs = lease.dueMs;

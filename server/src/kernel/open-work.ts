@@ -68,7 +68,7 @@ export class OpenWork {
   /** Ends a lease by its table entry. */
   endLease(lease: Lease, reason: LeaseEndReason): void {
     const { task, leaseVersion, progress } = lease;
-    this.#parts.command(lease.run, {
+    this.#parts.command(lease.runNumber, {
       kind: "EndLease",
       task,
       leaseVersion,
@@ -111,7 +111,7 @@ export class OpenWork {
         this.leases.find(number, task.number) === undefined
       ) {
         this.leases.restore({
-          run: number,
+          runNumber: number,
           task: task.number,
           leaseVersion: task.leaseVersion,
           leaseMs: run.plan.tasks[task.number]?.leaseMs ?? limits.leaseMsDefault,
@@ -143,7 +143,7 @@ export class OpenWork {
       return false;
     }
     const parts: LeaseParts = {
-      run: resident.number,
+      runNumber: resident.number,
       task,
       leaseVersion: state.leaseVersion,
       leaseMs: spec.leaseMs,
@@ -152,7 +152,7 @@ export class OpenWork {
     const lease = this.leases.grant(parts, session, session.nextHandle());
     session.leases.set(lease.handle, lease);
     this.#parts.register(listener);
-    listener.offer(lease.handle, resident.run, task);
+    listener.offer(lease, resident.run);
     return true;
   }
 

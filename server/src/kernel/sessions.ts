@@ -1,6 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { queueKey } from "./dispatcher.js";
-import type { SessionHello, SessionLease, SessionListener, WorkerSession } from "./kernel-api.js";
+import type { SessionHello, SessionListener, WorkerSession } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
 import { Session } from "./session.js";
@@ -127,7 +127,7 @@ export class Sessions {
         if (lease !== undefined) {
           loop.work.leases.acknowledge(lease);
         }
-        return lease === undefined ? undefined : describe(lease);
+        return lease;
       },
       acknowledge: (handle) => {
         const lease = leaseOf(handle);
@@ -168,14 +168,4 @@ export class Sessions {
       session.onForgotten();
     }
   }
-}
-
-function describe(lease: Lease): SessionLease {
-  return {
-    handle: lease.handle,
-    runNumber: lease.run,
-    task: lease.task,
-    leaseVersion: lease.leaseVersion,
-    leaseMs: lease.leaseMs,
-  };
 }

@@ -111,7 +111,7 @@ export class StartUp {
       const { runNumber, number } = leaseKey.decode(key);
       if (!this.#isTold(runNumber)) {
         const { leaseVersion, leaseMs, sessionId } = readLeaseRow(key, value);
-        leases.restore({ run: runNumber, task: number, leaseVersion, leaseMs, sessionId });
+        leases.restore({ runNumber, task: number, leaseVersion, leaseMs, sessionId });
       }
     });
   }

@@ -8,7 +8,12 @@ import {
 import { encodeOffer } from "@pawl/proto/v1/worker_service_wire.js";
 import { limits } from "../../core/limits.js";
 import type { Run } from "../../core/state.js";
-import type { SessionHello, SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
+import type {
+  SessionHello,
+  SessionLease,
+  SessionListener,
+  WorkerSession,
+} from "../../kernel/kernel-api.js";
 import type { Cancellable } from "../../kernel/ports.js";
 import type { CallContext } from "../call-scope.js";
 import { Channel } from "../channel.js";
@@ -111,7 +116,7 @@ class Claims implements SessionListener {
     this.#endWhenDone();
   }
 
-  offer(_handle: number, run: Run, task: number): void {
+  offer({ task }: SessionLease, run: Run): void {
     const shape = offerShape(0, run, task);
     if (shape !== undefined) {
       this.#gathering.push(fromBinary(OfferSchema, encodeOffer(shape)));

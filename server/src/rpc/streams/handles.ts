@@ -1,7 +1,7 @@
 import type { HeldLeaseShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { TaskRef } from "../../core/command.js";
 import type { Rejection } from "../../core/rejection.js";
-import type { Run } from "../../core/state.js";
+import type { SessionLease } from "../../kernel/kernel-api.js";
 import type { Target } from "../../kernel/outcome.js";
 
 /** A lease as a stream names it. It stays known for a while after it has ended: a report may be sent again. */
@@ -30,9 +30,8 @@ export class Handles {
   #refused: Handle[] = [];
 
   /** Remembers a lease that was just given out. */
-  offer(handle: number, run: Run, task: number): void {
-    const leaseVersion = run.tasks[task]?.leaseVersion ?? 0;
-    const target: Target = { kind: "run", namespace: run.namespace, runId: run.runId };
+  offer({ handle, runNumber, task, leaseVersion }: SessionLease): void {
+    const target: Target = { kind: "number", number: runNumber };
     this.#handles.set(handle, newHandle({ handle, target, task, leaseVersion }));
   }
 

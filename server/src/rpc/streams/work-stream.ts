@@ -7,7 +7,7 @@ import { WireError } from "@pawl/proto/wire/wire-error.js";
 import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
-import type { SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
+import type { SessionLease, SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
 import { type Outcome, RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Cancellable } from "../../kernel/ports.js";
 import type { Edge } from "../edge.js";
@@ -121,9 +121,9 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     this.#fail(rejection);
   }
 
-  offer(handle: number, run: Run, task: number): void {
-    this.#handles.offer(handle, run, task);
-    const offer = offerShape(handle, run, task);
+  offer(lease: SessionLease, run: Run): void {
+    this.#handles.offer(lease);
+    const offer = offerShape(lease.handle, run, lease.task);
     if (offer !== undefined) {
       this.#outbox.offers.push(offer);
     }
