@@ -18,7 +18,9 @@ async function connect(
     outcome: () => undefined,
     prepare: () => undefined,
     release: () => undefined,
-    offer: (_handle, run, task) => offered.push(`${run.runId}.${run.plan.tasks[task]?.name}`),
+    offer: ({ task }, run) => {
+      offered.push(`${run.runId}.${run.plan.tasks[task]?.name}`);
+    },
     cancel: () => undefined,
     lost: () => undefined,
   };
