@@ -1,9 +1,9 @@
-import { type Child, startChild } from "../processes/child.js";
+import { type ChildOptions, startChild } from "../processes/child.js";
 import { KeptChild, type KeptSpec } from "../processes/kept-child.js";
 import { exampleWorker, ticketService } from "../processes/paths.js";
 import { ticketsFolder } from "./folders.js";
 import { KernelChild } from "./kernel-child.js";
-import { type Speaker, say } from "./printer.js";
+import { type Speaker, say, tellErrors } from "./printer.js";
 import { urlOf } from "./running-kernel.js";
 
 /** Where the kernel and the ticket service are. They stay there through restarts. */
@@ -21,6 +21,7 @@ export class Crew {
   #tickets: KeptChild | undefined;
   #worker: KeptChild | undefined;
   #tellReady: () => void = () => undefined;
+  #isStopping = false;
 
   constructor(port: number) {
     this.#port = port;
@@ -36,6 +37,8 @@ export class Crew {
     this.#tickets = new KeptChild(this.#ticketsSpec());
     const { kernel: kernelUrl, tickets: ticketsUrl } = await this.#orGivenUp(this.#bothArrived());
     const addresses = { kernel: kernelUrl, tickets: ticketsUrl };
+    // Told to stop meanwhile: nobody waits for this any more, and nothing more may be started.
+    if (this.#isStopping) return addresses;
     await this.#orGivenUp(
       new Promise<void>((resolve) => {
         this.#worker = new KeptChild(this.#workerSpec(addresses, resolve));
@@ -51,6 +54,7 @@ export class Crew {
 
   /** Ends them in order: the worker gives its tasks back first, while there is a kernel to take them. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await this.#worker?.stop();
     await Promise.all([this.#tickets?.stop(), this.#kernel?.stop()]);
   }
@@ -94,9 +98,9 @@ export class Crew {
   #ticketsSpec(): KeptSpec {
     let port = 0;
     return this.#spec("tickets", "listening", {
-      start: () => {
+      command: () => {
         const flags = ["--dir", ticketsFolder, "--port", `${port}`, "--exit-with-parent"];
-        return startChild({ command: [ticketService, ...flags] });
+        return { command: [ticketService, ...flags] };
       },
       ready: ({ listening }) => {
         // Workers know the address: the next life of the service must have the same one.
@@ -110,7 +114,7 @@ export class Crew {
   #workerSpec(addresses: Addresses, onReady: () => void): KeptSpec {
     const env = { PAWL_URL: addresses.kernel, TICKETS_URL: addresses.tickets };
     return this.#spec("worker", "serving", {
-      start: () => startChild({ command: [exampleWorker], env }),
+      command: () => ({ command: [exampleWorker], env }),
       ready: ({ serving }) => {
         onReady();
         return `ready, serves ${Array.isArray(serving) ? serving.join(", ") : "its tasks"}`;
@@ -122,14 +126,14 @@ export class Crew {
     name: Exclude<Speaker, "">,
     readyField: string,
     parts: {
-      readonly start: () => Child;
+      readonly command: () => ChildOptions;
       readonly ready: (said: Readonly<Record<string, unknown>>) => string;
     },
   ): KeptSpec {
     return {
       name,
       readyField,
-      start: parts.start,
+      start: (stopping) => startChild({ ...parts.command(), onLine: tellErrors(name, stopping) }),
       onReady: (said, { pid }) => {
         this.#pids.set(name, pid);
         say(name, `${parts.ready(said)} (process ${pid})`);

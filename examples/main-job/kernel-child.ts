@@ -4,7 +4,7 @@ import { type Child, type ChildEnd, startChild } from "../processes/child.js";
 import type { KeptSpec } from "../processes/kept-child.js";
 import { pawlCommand } from "../processes/paths.js";
 import { kernelFolder } from "./folders.js";
-import { say } from "./printer.js";
+import { say, tellErrors } from "./printer.js";
 import { findRunningKernel, isAlive, urlOf } from "./running-kernel.js";
 
 const lookEveryMs = 500;
@@ -36,7 +36,8 @@ export class KernelChild implements KeptSpec {
       "--json",
       "--exit-with-parent",
     ];
-    return startChild({ command: [pawlCommand, "serve", ...flags] });
+    const command = [pawlCommand, "serve", ...flags] as const;
+    return startChild({ command, onLine: tellErrors("kernel", signal) });
   }
 
   onReady(said: Readonly<Record<string, unknown>>, { pid }: Child): void {
