@@ -47,6 +47,8 @@ export class OpenWork {
   readonly hooks: ApplyHooks;
   /** The aggregate that events are being applied to. */
   current = 0;
+  /** Told of every lease that a start finds, some after their sessions are back. */
+  onRestored: (lease: Lease) => void = () => {};
   readonly #parts: OpenWorkParts;
   readonly #deadlines: DeadlineQueue<TaskDeadline>;
 
@@ -98,6 +100,11 @@ export class OpenWork {
     this.#deadlines.add({ run, task, dueMs });
   }
 
+  /** Adds a lease that a start found. */
+  restoreLease(parts: LeaseParts): void {
+    this.onRestored(this.leases.restore(parts));
+  }
+
   /** Registers all that is open in a run whose events were applied without hooks: read from rows and tail, or made anew. */
   adopt(resident: Resident): void {
     const { run, number } = resident;
@@ -110,7 +117,7 @@ export class OpenWork {
         task.status === TaskStatus.LEASED &&
         this.leases.find(number, task.number) === undefined
       ) {
-        this.leases.restore({
+        this.restoreLease({
           runNumber: number,
           task: task.number,
           leaseVersion: task.leaseVersion,

@@ -9,9 +9,12 @@ import { Session } from "./session.js";
 export class Sessions {
   readonly #loop: Loop;
   readonly #sessions = new Map<string, Session>();
+  /** The same by id alone, which is how a lease names its session. */
+  readonly #byId = new Map<string, Session>();
 
   constructor(loop: Loop) {
     this.#loop = loop;
+    loop.work.onRestored = (lease) => this.#restored(lease);
   }
 
   /** Sessions that are connected. */
@@ -34,7 +37,9 @@ export class Sessions {
     session.credits = 0;
     session.isDraining = false;
     session.leases.clear();
-    const lostHandles = await this.#takeBack(session, hello);
+    const { held, lostHandles } = await this.#findHolds(session, hello);
+    // In one go: a lease that is found from here on is judged by its session, which is connected.
+    this.#takeBack(session, held);
     session.listener = listener;
     session.worker = hello.worker;
     session.queueKeys = hello.serves.map(({ kind, queue }) =>
@@ -50,14 +55,21 @@ export class Sessions {
     let session = this.#sessions.get(name);
     if (session === undefined) {
       session = new Session(hello.sessionId, hello.namespace, hello.worker);
-      session.onForgotten = () => this.#sessions.delete(name);
+      session.onForgotten = () => {
+        this.#sessions.delete(name);
+        this.#byId.delete(hello.sessionId);
+      };
       this.#sessions.set(name, session);
+      this.#byId.set(hello.sessionId, session);
     }
     return session;
   }
 
-  /** Matches what the worker holds with the table of leases; the answer is what it holds no longer. */
-  async #takeBack(session: Session, hello: SessionHello): Promise<number[]> {
+  /** Matches what the worker holds with the table of leases: what it still holds, and what no longer. */
+  async #findHolds(
+    session: Session,
+    hello: SessionHello,
+  ): Promise<{ held: Set<Lease>; lostHandles: number[] }> {
     const lostHandles: number[] = [];
     const held = new Set<Lease>();
     for (const hold of hello.holds) {
@@ -71,13 +83,32 @@ export class Sessions {
         this.#loop.work.leases.renew(lease);
       }
     }
+    return { held, lostHandles };
+  }
+
+  /** Ends the leases of a session that it did not name. */
+  #takeBack(session: Session, held: ReadonlySet<Lease>): void {
     for (const lease of [...this.#loop.work.leases.values()]) {
       if (lease.sessionId === session.id && !held.has(lease)) {
         lease.session = undefined;
         this.#loop.work.endLease(lease, LeaseEndReason.NOT_HELD);
       }
     }
-    return lostHandles;
+  }
+
+  /** A start found a lease whose session was quicker: it is back, and has not named it, since what it names is looked for at once. */
+  #restored(lease: Lease): void {
+    const { work } = this.#loop;
+    if (this.#byId.get(lease.sessionId)?.listener === undefined) {
+      return;
+    }
+    // Not amid the reading of its run.
+    queueMicrotask(() => {
+      const isOpen = work.leases.find(lease.runNumber, lease.task) === lease;
+      if (isOpen && lease.session === undefined) {
+        work.endLease(lease, LeaseEndReason.NOT_HELD);
+      }
+    });
   }
 
   async #findHeld(

@@ -106,12 +106,12 @@ export class StartUp {
   }
 
   #readLeases(): Promise<void> {
-    const { leases } = this.#parts.loop.work;
+    const { work } = this.#parts.loop;
     return this.#readRows(leaseKey.kind, ({ key, value }) => {
       const { runNumber, number } = leaseKey.decode(key);
       if (!this.#isTold(runNumber)) {
         const { leaseVersion, leaseMs, sessionId } = readLeaseRow(key, value);
-        leases.restore({ runNumber, task: number, leaseVersion, leaseMs, sessionId });
+        work.restoreLease({ runNumber, task: number, leaseVersion, leaseMs, sessionId });
       }
     });
   }
