@@ -1,0 +1,70 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { describeFailure, Tally } from "./support/report.js";
+import { drawSettings } from "./support/settings.js";
+import { simulate } from "./support/simulation.js";
+
+const { SIM_SEED: only, SIM_SEEDS: range = "1-240" } = process.env;
+const [from = 1, to = from] = (only ?? range).split("-").map(Number);
+const perTest = 30;
+
+const tally = new Tally();
+afterAll(() => tally.print("seeds"));
+
+async function expectSound(seed: number): Promise<void> {
+  const result = await simulate({ seed, settings: drawSettings(seed) });
+  tally.add(result);
+  if (result.violations.length > 0) {
+    throw new Error(describeFailure(result));
+  }
+}
+
+const chunks: (readonly [number, number])[] = [];
+for (let first = from; first <= to; first += perTest) {
+  chunks.push([first, Math.min(to, first + perTest - 1)]);
+}
+
+describe("a kernel among crashes, lost messages, frozen workers and failing disks", () => {
+  it.each(chunks)(
+    "keeps every promise in seeds %i to %i",
+    { timeout: 120_000 },
+    async (first, last) => {
+      for (let seed = first; seed <= last; seed++) {
+        await expectSound(seed);
+      }
+    },
+  );
+});
+
+describe.skipIf(only !== undefined)("the simulator", () => {
+  it.each([3, 17, 40, 61, 99])("does the same for seed %i each time", async (seed) => {
+    const [one, other] = [
+      await simulate({ seed, settings: drawSettings(seed) }),
+      await simulate({ seed, settings: drawSettings(seed) }),
+    ];
+    expect(one.trace.length).toBeGreaterThan(100);
+    expect(other.trace).toEqual(one.trace);
+    expect(other.stats).toEqual(one.stats);
+  });
+
+  it("comes to everything that it is there for", () => {
+    const never = [
+      ...["taskCompleted", "attemptFailed", "taskTimedOut", "taskCancelled", "stepRecorded"],
+      ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],
+      // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated.
+      ...[1, 2, 3, 4, 5, 6, 7, 8].map((reason) => `lease ended: ${reason}`),
+      ...["result", "result late", "refused", "notSent", "unknown"].map(
+        (how) => `observed: ${how}`,
+      ),
+      ...["found", "absent", "unknown"].map((finding) => `reconciled: ${finding}`),
+      ...[1, 2, 3].map((choice) => `resolved: ${choice}`),
+      ...["proceed", "reuse", "lookUp", "wait", "review"].map(
+        (case_) => `told IntendOperation ${case_}`,
+      ),
+      ...["StartRun", "CompleteTask", "RecordStep", "ObserveOperation"].map(
+        (kind) => `told ${kind} existing`,
+      ),
+      ...[2, 3, 4, 5].map((status) => `run status ${status}`),
+    ].filter((what) => !tally.seen.has(what));
+    expect(never).toEqual([]);
+  });
+});

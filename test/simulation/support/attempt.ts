@@ -1,0 +1,295 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { Command } from "@pawl/server/core/command.js";
+import { RejectionError } from "@pawl/server/kernel/outcome.js";
+import { failure, payload } from "../../core/support/values.js";
+import type { Answer, IntentAnswer, Order } from "./answers.js";
+import type { Timed } from "./caller.js";
+import { fingerprintOf } from "./contents.js";
+import { type Ledger, Outdated, outdated, Performance, Stopped } from "./perform.js";
+import type { Instruction, OperationSpec } from "./plans.js";
+import type { Worker } from "./worker.js";
+import type { Offer } from "./worker-connection.js";
+
+/** One attempt of a task: runs its code, and keeps its lease. */
+export class Attempt {
+  readonly offer: Offer;
+  readonly #worker: Worker;
+  readonly #code: readonly Instruction[];
+  readonly #steps = new Map<string, string>();
+  readonly #results = new Map<string, string>();
+  /** Steps that are sent with what comes next, as the SDK does. */
+  #unsent: Order[] = [];
+  /** True once it knows that its lease is over. */
+  isLost = false;
+  #mustStop = false;
+  #isOver = false;
+
+  constructor(worker: Worker, offer: Offer, code: readonly Instruction[]) {
+    this.#worker = worker;
+    this.offer = offer;
+    this.#code = code;
+  }
+
+  /** Runs to its end. */
+  begin(): void {
+    this.#renewLater();
+    this.#run()
+      .catch((error: unknown) => {
+        if (!(error instanceof Stopped)) {
+          throw error;
+        }
+      })
+      .finally(() => {
+        this.#isOver = true;
+        this.#worker.ended(this);
+      });
+  }
+
+  /** Its lease is over. */
+  lose(): void {
+    this.isLost = true;
+  }
+
+  /** Its run was asked to stop. */
+  askToStop(): void {
+    this.#mustStop = true;
+  }
+
+  async #run(): Promise<void> {
+    const { prng } = this.#worker.world;
+    if (prng.chance(0.02)) {
+      await this.#report({
+        ...this.#lease("EndLease"),
+        reason: LeaseEndReason.RETURNED,
+        delayMs: prng.below(500),
+        progress: undefined,
+      });
+      return;
+    }
+    for (const instruction of this.#code) {
+      if (this.#mustStop) {
+        await this.#report({
+          ...this.#lease("ConfirmCancel"),
+          failure: failure({ kind: "Stopped" }),
+        });
+        return;
+      }
+      if (prng.chance(this.#worker.parts.settings.failShare)) {
+        await this.#report({
+          ...this.#lease("FailTask"),
+          failure: failure(),
+          retryAfterMs: undefined,
+          progress: undefined,
+        });
+        return;
+      }
+      await this.#do(instruction);
+    }
+    const output = {
+      steps: Object.fromEntries(this.#steps),
+      results: Object.fromEntries(this.#results),
+    };
+    await this.#report({ ...this.#lease("CompleteTask"), output: payload(output) });
+  }
+
+  async #do(instruction: Instruction): Promise<void> {
+    switch (instruction.case) {
+      case "sleep":
+        await this.#worker.process.wait(instruction.ms);
+        break;
+      case "step":
+        await this.#step(instruction.name);
+        break;
+      case "perform":
+        await this.#perform(instruction.operation);
+    }
+  }
+
+  async #step(name: string): Promise<void> {
+    const { prng } = this.#worker.world;
+    const recorded = this.offer.steps.get(name);
+    const { stepBytes } = this.#worker.parts;
+    const value = recorded ?? JSON.stringify(`${prng.below(1_000_000)}${"x".repeat(stepBytes)}`);
+    this.#steps.set(name, value);
+    if (recorded !== undefined) {
+      return;
+    }
+    this.#unsent.push({
+      target: this.offer.target,
+      command: {
+        ...this.#lease("RecordStep"),
+        name,
+        key: undefined,
+        value: payload(JSON.parse(value)),
+        failure: undefined,
+        seenThrough: 0,
+        read: false,
+      },
+    });
+    if (prng.chance(0.5)) {
+      await this.#send(`step ${name}`, []);
+    }
+  }
+
+  async #perform(operation: OperationSpec): Promise<void> {
+    const worker = this.#worker;
+    const { settleOf, sinks, ignoresDeadline } = worker.parts;
+    const performance = new Performance(
+      {
+        world: worker.world,
+        process: worker.process,
+        sinks,
+        operation,
+        newIntentId: () => worker.newIntentId(),
+        settleMs: settleOf(operation.settleMs, operation.callTimeoutMs),
+        ignoresDeadline,
+      },
+      this.#ledger(operation),
+    );
+    this.#results.set(operation.name, await performance.run());
+  }
+
+  #ledger(operation: OperationSpec): Ledger {
+    const { target } = this.offer;
+    const { name } = operation;
+    const { task, leaseVersion } = this.offer;
+    const lease = { task, leaseVersion };
+    return {
+      intend: (intentId) =>
+        this.#intent(`intent ${name} ${intentId}`, {
+          target,
+          command: this.#intend(operation, intentId),
+        }),
+      observe: async (operationKey, intentId, outcome) => {
+        await this.#send(
+          `observation ${name} ${outcome.case} of ${intentId}`,
+          [{ target, command: { kind: "ObserveOperation", operationKey, intentId, outcome } }],
+          { isForAnyLease: true },
+        );
+      },
+      reconcile: (operationKey, { intentId, lookedUpIntentId }, finding) =>
+        this.#intent(`finding ${name} ${finding.case} for ${intentId}`, {
+          target,
+          command: {
+            kind: "ReconcileOperation",
+            lease,
+            operationKey,
+            intentId,
+            finding,
+            lookedUpIntentId,
+          },
+        }),
+      awaitReview: () => Promise.reject(new Stopped("a person must decide")),
+      requireMayAct: () => this.#requireMayAct(),
+    };
+  }
+
+  #intend(operation: OperationSpec, intentId: string): Command {
+    const { offer } = this;
+    const content = operation.isOfRun ? { of: offer.runId } : Object.fromEntries(this.#steps);
+    return {
+      kind: "IntendOperation",
+      namespace: "default",
+      lease: { task: offer.task, leaseVersion: offer.leaseVersion },
+      intentId,
+      name: operation.name,
+      scope: operation.isOfRun ? OperationScope.RUN : OperationScope.TASK,
+      key: undefined,
+      target: "sink",
+      payload: payload(content),
+      fingerprint: fingerprintOf(operation.name, JSON.stringify(content)),
+      sinkKind: operation.kind,
+      keyWindowMs: operation.kind === SinkKind.IDEMPOTENT ? operation.keyWindowMs : 0,
+      settleMs: operation.settleMs,
+      callTimeoutMs: operation.callTimeoutMs,
+      seenThrough: 0,
+    };
+  }
+
+  async #intent(what: string, order: Order): Promise<Timed<IntentAnswer>> {
+    const { value, sentAtMs } = await this.#send(what, [order]);
+    const last = value.at(-1);
+    if (last?.accepted === true && last.intent !== undefined) {
+      return { value: last.intent, sentAtMs };
+    }
+    throw new Stopped(`${what} was refused`);
+  }
+
+  /** Sends orders behind the steps that wait. What is refused ends the attempt, but for observations. */
+  async #send(
+    what: string,
+    orders: readonly Order[],
+    { isForAnyLease = false }: { readonly isForAnyLease?: boolean } = {},
+  ): Promise<Timed<readonly Answer[]>> {
+    const sent = [...this.#unsent, ...orders];
+    this.#unsent = [];
+    const { offer } = this;
+    const timed = await this.#worker.ask(
+      `${what} (${offer.runId} ${offer.taskName} v${offer.leaseVersion})`,
+      sent,
+      {
+        isOver: () => this.#isOver && !isForAnyLease,
+        route: this.#worker.route,
+      },
+    );
+    for (const answer of timed.value) {
+      if (!answer.accepted && !isForAnyLease) {
+        this.#worker.world.note(`${what} is refused: ${answer.reason}`);
+        throw outdated.has(answer.reason)
+          ? new Outdated(answer.reason)
+          : new Stopped(answer.reason);
+      }
+    }
+    return timed;
+  }
+
+  async #report(command: Command): Promise<void> {
+    await this.#send(`report ${command.kind}`, [{ target: this.offer.target, command }]);
+  }
+
+  #lease<K extends string>(
+    kind: K,
+  ): { readonly kind: K; readonly task: number; readonly leaseVersion: number } {
+    const { task, leaseVersion } = this.offer;
+    return { kind, task, leaseVersion };
+  }
+
+  #requireMayAct(): void {
+    if (this.isLost && !this.#worker.parts.settings.isStubborn) {
+      throw new Stopped("the lease is lost");
+    }
+  }
+
+  #renewLater(): void {
+    const { process } = this.#worker;
+    process.after(this.offer.leaseMs / 3, () => {
+      if (!this.#isOver) {
+        this.#renew();
+        this.#renewLater();
+      }
+    });
+  }
+
+  #renew(): void {
+    const { offer } = this;
+    if (this.#worker.isUp) {
+      this.#worker.signal("renews", (session) => session.renew(offer.handle));
+      return;
+    }
+    const { host, network } = this.#worker.world;
+    const name = this.#worker.process.name;
+    const enter = this.#worker.process.entry();
+    network.send(name, "renews by name", () => {
+      host.deliver((kernel) => {
+        kernel
+          .renewLease(offer.target, offer.taskName, offer.leaseVersion)
+          .catch((error: unknown) => {
+            if (error instanceof RejectionError && error.code === "PAWL_LEASE_LOST") {
+              network.send(name, "hears that its lease is lost", () => enter(() => this.lose()));
+            }
+          });
+      });
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { Operation } from "@pawl/server/core/state.js";
+import { operationStatusName } from "@pawl/server/core/transitions.js";
+import { payload } from "../../core/support/values.js";
+import { findUnfoundedCalls } from "../../property/support/effects.js";
+import { textOf } from "./contents.js";
+import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+import type { Effect, Sinks } from "./sinks.js";
+
+/**
+ * Compares the log with the books of the outside systems: no effect twice, every recorded result is of an effect that happened, what was
+ * refused did not happen, every effect has an operation, and no call without a reason.
+ */
+export function checkEffects(
+  shadow: ShadowLog,
+  sinks: Sinks,
+  complain: (text: string) => void,
+): void {
+  const byKey = new Map<string, Effect[]>();
+  for (const effect of sinks.effects) {
+    byKey.set(effect.key, [...(byKey.get(effect.key) ?? []), effect]);
+  }
+  for (const run of shadow.runs.values()) {
+    for (const operation of run.state.operations) {
+      const { key } = operation.declaration;
+      const problem = findProblem(operation, byKey.get(key) ?? []);
+      if (problem !== undefined) {
+        complain(`operation ${key} (sink ${operation.declaration.sinkKind}): ${problem}`);
+      }
+      byKey.delete(key);
+    }
+    complainOfCalls(run, complain);
+  }
+  for (const key of byKey.keys()) {
+    complain(`the effect of ${key} has no operation in the log`);
+  }
+}
+
+function findProblem(operation: Operation, effects: readonly Effect[]): string | undefined {
+  const [effect] = effects;
+  if (effects.length > 1) {
+    const when = effects.map(({ atMs, intentId }) => `${intentId} at ${atMs}`);
+    return `its effect happened ${effects.length} times: ${when.join(", ")}`;
+  }
+  switch (operation.status) {
+    case OperationStatus.OBSERVED:
+      return effect === undefined ||
+        textOf(operation.result) !== textOf(payload({ receipt: effect.receipt }))
+        ? `its result is ${textOf(operation.result)}, but the sink says ${effect?.receipt ?? "nothing"}`
+        : undefined;
+    case OperationStatus.REFUSED:
+    case OperationStatus.ABANDONED:
+      return effect === undefined
+        ? undefined
+        : `it is ${operationStatusName(operation.status)}, but happened`;
+    default:
+      return undefined;
+  }
+}
+
+function complainOfCalls({ number, events }: ShadowRun, complain: (text: string) => void): void {
+  const recorded = events.map(({ body, atMs, number: place }) => ({
+    body,
+    meta: { atMs, number: place },
+  }));
+  for (const complaint of findUnfoundedCalls(recorded)) {
+    complain(`run ${number}, ${complaint}`);
+  }
+}

@@ -1,0 +1,158 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
+import type { ShadowRun } from "./shadow-log.js";
+
+/** What a judge of its own knows of a task: it shares no code with the kernel. */
+interface JudgedTask {
+  leaseVersion: number;
+  isLeased: boolean;
+  isEnded: boolean;
+  backoffUntilMs: number;
+}
+
+/** What may come after the end of a run: words about calls that were under way. */
+const afterTheEnd = new Set(["operationObserved", "reviewOpened", "reviewResolved"]);
+
+/**
+ * What the events of one run must be like whoever decided them: one lease at a time, with versions that rise by one; reports only of the lease
+ * that holds; nothing after a task's or the run's end; no backoff cut short; no time that goes back; no step recorded twice.
+ */
+export class LogJudge {
+  readonly #complain: (text: string) => void;
+  readonly #run: ShadowRun;
+  readonly #tasks = new Map<number, JudgedTask>();
+  readonly #steps = new Set<string>();
+  #isOver = false;
+  #isCancelled = false;
+  #lastMs = 0;
+
+  constructor(run: ShadowRun, complain: (text: string) => void) {
+    this.#run = run;
+    this.#complain = complain;
+  }
+
+  /** Judges all events. */
+  judge(): void {
+    for (const event of this.#run.events) {
+      this.#hear(event);
+    }
+  }
+
+  #hear(event: StoredEvent): void {
+    const { body, atMs, number } = event;
+    this.#require(atMs >= this.#lastMs, number, "time that does not go back");
+    this.#lastMs = atMs;
+    this.#require(
+      !this.#isOver || afterTheEnd.has(body.case),
+      number,
+      `nothing like ${body.case} after the end of the run`,
+    );
+    switch (body.case) {
+      case "taskLeased":
+        this.#lease(event, body.value);
+        break;
+      case "taskCompleted":
+        this.#endLease(event, body.value).isEnded = true;
+        break;
+      case "taskCancelled":
+        this.#endLease(event, body.value).isEnded = true;
+        break;
+      case "attemptFailed":
+      case "leaseEnded": {
+        const task = this.#endLease(event, body.value);
+        const { next, readyAtMs } = body.value;
+        task.isEnded = next === TaskStatus.FAILED || next === TaskStatus.CANCELLED;
+        task.backoffUntilMs = next === TaskStatus.BACKOFF ? readyAtMs : 0;
+        break;
+      }
+      case "taskReady": {
+        const task = this.#task(body.value.task);
+        this.#require(task.backoffUntilMs > 0, number, "a task in backoff");
+        this.#require(atMs >= task.backoffUntilMs, number, "a backoff that is over");
+        task.backoffUntilMs = 0;
+        break;
+      }
+      case "taskTimedOut": {
+        const task = this.#task(body.value.task);
+        this.#require(!task.isEnded, number, "a task that had not ended");
+        task.isEnded = true;
+        task.isLeased = false;
+        break;
+      }
+      case "stepRecorded": {
+        const { task, leaseVersion, name } = body.value;
+        this.#requireLease(number, task, leaseVersion);
+        this.#require(!this.#steps.has(`${task}/${name}`), number, "a step recorded once");
+        this.#steps.add(`${task}/${name}`);
+        break;
+      }
+      case "operationIntended":
+        if (this.#run.state.kind === "run") {
+          this.#requireLease(number, body.value.task, body.value.leaseVersion);
+        }
+        break;
+      case "cancelRequested":
+        this.#isCancelled = true;
+        break;
+      case "runClosed":
+        this.#isOver = true;
+        break;
+      case "runFaulted":
+        this.#require(false, number, `no fault of the kernel (${body.value.error})`);
+        break;
+      default:
+    }
+  }
+
+  #lease(
+    { number, atMs }: StoredEvent,
+    value: { readonly task: number; readonly leaseVersion: number },
+  ): void {
+    const task = this.#task(value.task);
+    this.#require(!task.isLeased, number, "one lease at a time");
+    this.#require(!task.isEnded, number, "a task that has not ended");
+    this.#require(!this.#isCancelled, number, "no lease after cancellation");
+    this.#require(
+      value.leaseVersion === task.leaseVersion + 1,
+      number,
+      `lease version ${task.leaseVersion + 1}`,
+    );
+    this.#require(atMs >= task.backoffUntilMs, number, "a backoff that is over");
+    task.isLeased = true;
+    task.leaseVersion = value.leaseVersion;
+  }
+
+  #endLease(
+    { number }: StoredEvent,
+    value: { readonly task: number; readonly leaseVersion: number },
+  ): JudgedTask {
+    this.#requireLease(number, value.task, value.leaseVersion);
+    const task = this.#task(value.task);
+    task.isLeased = false;
+    return task;
+  }
+
+  #requireLease(number: number, task: number, leaseVersion: number): void {
+    const judged = this.#task(task);
+    this.#require(
+      judged.isLeased && judged.leaseVersion === leaseVersion,
+      number,
+      `lease ${leaseVersion} of task ${task} to hold`,
+    );
+  }
+
+  #task(number: number): JudgedTask {
+    let task = this.#tasks.get(number);
+    if (task === undefined) {
+      task = { leaseVersion: 0, isLeased: false, isEnded: false, backoffUntilMs: 0 };
+      this.#tasks.set(number, task);
+    }
+    return task;
+  }
+
+  #require(isGood: boolean, event: number, expected: string): void {
+    if (!isGood) {
+      this.#complain(`run ${this.#run.number}, event ${event}: expected ${expected}`);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
+import type { EventValue } from "@pawl/server/core/event.js";
+import { textOf } from "./contents.js";
+import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+
+/**
+ * What a task completed with must be what its records say: each step's value is the recorded one, whichever attempt drew it, and each
+ * operation's result is the one in the ledger.
+ */
+export function checkOutputs(shadow: ShadowLog, complain: (text: string) => void): void {
+  for (const run of shadow.runs.values()) {
+    for (const { body } of run.events) {
+      if (body.case === "taskCompleted") {
+        checkOutput(run, body.value, complain);
+      }
+    }
+  }
+}
+
+function checkOutput(
+  run: ShadowRun,
+  { task, output }: EventValue<"taskCompleted">,
+  complain: (text: string) => void,
+): void {
+  const told: { steps: Record<string, string>; results: Record<string, string> } = JSON.parse(
+    textOf(output),
+  );
+  for (const [name, value] of Object.entries(told.steps)) {
+    const step = run.state.steps.find((other) => other.task === task && other.name === name);
+    if (textOf(step?.value) !== value) {
+      complain(
+        `task ${task} of run ${run.number} went on with ${value} as step ${name}, but ${textOf(step?.value)} is recorded`,
+      );
+    }
+  }
+  for (const [name, value] of Object.entries(told.results)) {
+    const operation = run.state.operations.find(
+      ({ declaration }) =>
+        declaration.name === name &&
+        (declaration.scope === OperationScope.RUN || declaration.task === task),
+    );
+    const recorded = operation?.result === undefined ? "no" : textOf(operation.result);
+    if (recorded !== value) {
+      complain(
+        `task ${task} of run ${run.number} went on with ${value} of operation ${name}, but ${recorded} is recorded`,
+      );
+    }
+  }
+}

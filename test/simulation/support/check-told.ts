@@ -1,0 +1,136 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { Command } from "@pawl/server/core/command.js";
+import type { EventBody } from "@pawl/server/core/event.js";
+import { textOf } from "./contents.js";
+import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+import type { Told } from "./witness.js";
+
+/** Everything that anybody was told must stand in the log, up to the event that the answer was computed from. */
+export function checkTold(
+  told: readonly Told[],
+  shadow: ShadowLog,
+  complain: (text: string) => void,
+): void {
+  for (const { order, answer, atMs } of told) {
+    const run = shadow.runs.get(answer.runNumber);
+    const events = run?.events.slice(0, answer.eventCount).map(({ body }) => body) ?? [];
+    if (run === undefined || !isRecorded(order.command, { run, events, answer })) {
+      complain(
+        `at ${atMs} ${order.command.kind} was answered as accepted, but the log does not have it: ${describe(order.command)}`,
+      );
+    }
+  }
+}
+
+interface Recorded {
+  readonly run: ShadowRun;
+  readonly events: readonly EventBody[];
+  readonly answer: Told["answer"];
+}
+
+function isRecorded(command: Command, recorded: Recorded): boolean {
+  const { events } = recorded;
+  switch (command.kind) {
+    case "StartRun":
+      return events.some(
+        (body) =>
+          body.case === "runStarted" &&
+          body.value.runId === command.runId &&
+          Buffer.from(body.value.fingerprint).equals(command.fingerprint),
+      );
+    case "RecordStep":
+      return events.some(
+        (body) =>
+          body.case === "stepRecorded" &&
+          body.value.task === command.task &&
+          body.value.name === command.name &&
+          textOf(body.value.value) === textOf(command.value),
+      );
+    case "CancelRun":
+      return events.some((body) => body.case === "cancelRequested");
+    case "TerminateRun":
+      return events.some((body) => body.case === "runClosed");
+    case "ResolveReview":
+      return events.some(
+        (body) =>
+          body.case === "reviewResolved" &&
+          body.value.review === command.review &&
+          body.value.choice === command.choice,
+      );
+    case "IntendOperation":
+    case "ObserveOperation":
+    case "ReconcileOperation":
+      return isOutcomeRecorded(command, recorded);
+    default:
+      return isReportRecorded(command, events);
+  }
+}
+
+function isReportRecorded(command: Command, events: readonly EventBody[]): boolean {
+  return events.some((body) => {
+    switch (body.case) {
+      case "taskCompleted":
+        return (
+          command.kind === "CompleteTask" &&
+          isOfLease(command, body.value) &&
+          textOf(body.value.output) === textOf(command.output)
+        );
+      case "attemptFailed":
+      case "taskCancelled":
+        return (
+          (command.kind === "FailTask" || command.kind === "ConfirmCancel") &&
+          isOfLease(command, body.value)
+        );
+      case "leaseEnded":
+        return command.kind === "EndLease" && isOfLease(command, body.value);
+      default:
+        return false;
+    }
+  });
+}
+
+function isOfLease(
+  command: { readonly task: number | string; readonly leaseVersion: number },
+  value: { readonly task: number; readonly leaseVersion: number },
+): boolean {
+  return command.task === value.task && command.leaseVersion === value.leaseVersion;
+}
+
+function isOutcomeRecorded(
+  command: Extract<
+    Command,
+    { kind: "IntendOperation" | "ObserveOperation" | "ReconcileOperation" }
+  >,
+  { run, events, answer }: Recorded,
+): boolean {
+  if (answer.intent?.case === "proceed") {
+    return events.some(
+      (body) => body.case === "operationIntended" && body.value.intentId === command.intentId,
+    );
+  }
+  const key =
+    answer.intent?.key ?? (command.kind === "ObserveOperation" ? command.operationKey : "");
+  const operation = run.state.operations[run.state.operationsByKey.get(key) ?? -1];
+  if (operation === undefined) {
+    return false;
+  }
+  if (answer.intent?.case === "reuse" && !answer.intent.isNo) {
+    return (
+      operation.status === OperationStatus.OBSERVED &&
+      textOf(operation.result) === textOf(answer.intent.result)
+    );
+  }
+  if (command.kind === "ObserveOperation" && command.outcome.case === "result") {
+    return (
+      operation.status === OperationStatus.OBSERVED &&
+      textOf(operation.result) === textOf(command.outcome.value)
+    );
+  }
+  return true;
+}
+
+function describe(command: Command): string {
+  return JSON.stringify(command, (key, value: unknown) =>
+    value instanceof Uint8Array || key === "plan" ? "…" : value,
+  );
+}

@@ -1,0 +1,111 @@
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { Review, Run } from "@pawl/server/core/state.js";
+import { isRunOpen } from "@pawl/server/core/transitions.js";
+import { payload } from "../../core/support/values.js";
+import { Caller, type World } from "./caller.js";
+import type { Process } from "./process.js";
+import type { Sinks } from "./sinks.js";
+
+interface SeenReview {
+  readonly runNumber: number;
+  readonly review: number;
+  readonly version: number;
+  readonly operationKey: string;
+  /** From when on it is known what the call did, by kernel time. */
+  readonly settledAtMs: number;
+  readonly isOpenRun: boolean;
+  readonly nowMs: number;
+}
+
+/** A careful person: looks at the list of reviews, then at the sink, not before the call can do nothing more, and decides by what is there. */
+export class Person extends Caller {
+  readonly #sinks: Sinks;
+
+  constructor(parts: { readonly world: World; readonly process: Process; readonly sinks: Sinks }) {
+    super(parts.world, parts.process);
+    this.#sinks = parts.sinks;
+  }
+
+  /** Begins to look, again and again. */
+  begin(): void {
+    this.process.begin();
+    this.#look().catch((error: unknown) => {
+      this.world.complain(`the person fails: ${String(error)}`);
+    });
+  }
+
+  async #look(): Promise<void> {
+    for (;;) {
+      await this.process.wait(this.world.prng.around(3_000));
+      const { value } = await this.call<readonly SeenReview[]>("for reviews", (reply) =>
+        this.#list(reply),
+      );
+      for (const review of value) {
+        await this.#decide(review);
+      }
+    }
+  }
+
+  #list(reply: (reviews: readonly SeenReview[]) => void): void {
+    this.world.host.deliver((kernel) => {
+      const { nowMs } = kernel.info();
+      kernel
+        .listReviews("default", { size: 50, token: "" }, (run, runNumber, number) => {
+          const review = run.reviews[number];
+          return review === undefined ? undefined : seen(run, review, { runNumber, nowMs });
+        })
+        .then(
+          ({ items }) => reply(items.filter((item) => item !== undefined)),
+          // The kernel went away meanwhile; it is asked again.
+          (error: unknown) => this.world.note(`reviews: ${String(error)}`),
+        );
+    });
+  }
+
+  async #decide(review: SeenReview): Promise<void> {
+    if (review.nowMs < review.settledAtMs) {
+      return;
+    }
+    const effect = this.#sinks.truth(review.operationKey);
+    const choice = this.#choose(effect !== undefined, review.isOpenRun);
+    await this.askOne(`decision ${choice} about ${review.operationKey}`, {
+      target: { kind: "number", number: review.runNumber },
+      command: {
+        kind: "ResolveReview",
+        review: review.review,
+        expectedVersion: review.version,
+        choice,
+        result:
+          choice === ReviewChoice.DONE ? payload({ receipt: effect?.receipt ?? "" }) : undefined,
+        reason: "looked",
+      },
+    });
+  }
+
+  #choose(hasHappened: boolean, isOpenRun: boolean): ReviewChoice {
+    if (hasHappened) {
+      return ReviewChoice.DONE;
+    }
+    return isOpenRun && this.world.prng.chance(0.8) ? ReviewChoice.RETRY : ReviewChoice.ABANDON;
+  }
+}
+
+function seen(
+  run: Run,
+  review: Review,
+  at: { readonly runNumber: number; readonly nowMs: number },
+): SeenReview | undefined {
+  const operation =
+    review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
+  if (operation === undefined || review.resolvedAtMs !== 0) {
+    return undefined;
+  }
+  return {
+    ...at,
+    review: review.number,
+    version: review.version,
+    operationKey: operation.declaration.key,
+    settledAtMs: operation.callByMs + operation.declaration.settleMs,
+    isOpenRun: run.kind === "ledger" || isRunOpen(run.status),
+  };
+}

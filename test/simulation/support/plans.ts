@@ -1,0 +1,103 @@
+import type { SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
+import { planOf, type TaskParts } from "../../core/support/plans.js";
+import type { Prng } from "./prng.js";
+import type { Settings } from "./settings.js";
+
+/** An operation that a task performs. */
+export interface OperationSpec {
+  readonly name: string;
+  readonly kind: SinkKind;
+  readonly isOfRun: boolean;
+  readonly callTimeoutMs: number;
+  readonly settleMs: number;
+  readonly keyWindowMs: number;
+}
+
+/** One thing that a task's code does. */
+export type Instruction =
+  | { readonly case: "step"; readonly name: string }
+  | { readonly case: "perform"; readonly operation: OperationSpec }
+  | { readonly case: "sleep"; readonly ms: number };
+
+/** A workflow: its plan, and the code of its tasks by kind. */
+export interface Workflow {
+  readonly name: string;
+  readonly plan: CompiledPlan;
+  readonly code: ReadonlyMap<string, readonly Instruction[]>;
+}
+
+/** Draws a workflow. Kinds carry its name, so that each has code of its own. */
+export function drawWorkflow(name: string, prng: Prng, settings: Settings): Workflow {
+  const code = new Map<string, readonly Instruction[]>();
+  const tasks: Record<string, TaskParts> = {};
+  const count = prng.between(1, settings.load.tasksMax);
+  const shared = drawOperation("shared", prng, settings, true);
+  for (let number = 0; number < count; number++) {
+    const task = `t${number}`;
+    const kind = `${name}.${task}`;
+    code.set(kind, drawCode(prng, settings, shared));
+    const before = Object.keys(tasks);
+    tasks[task] = {
+      kind,
+      needs: before.filter(() => prng.chance(0.4)),
+      leaseMs: prng.pick([1_000, 4_000, 15_000]),
+      retry: {
+        attemptsMax: prng.pick([3, 8, 25]),
+        initialMs: prng.pick([0, 100, 2_000]),
+        intervalMsMax: 5_000,
+        jitter: 0.5,
+      },
+      cancelGraceMs: prng.pick([500, 5_000]),
+      ...drawTimeouts(prng),
+    };
+  }
+  return { name, plan: planOf(tasks, `t${count - 1}`), code };
+}
+
+function drawTimeouts(prng: Prng): TaskParts {
+  return {
+    ...(prng.chance(0.1) ? { scheduleToStartMs: prng.between(5_000, 60_000) } : {}),
+    ...(prng.chance(0.15) ? { startToCloseMs: prng.between(2_000, 30_000) } : {}),
+    ...(prng.chance(0.1) ? { scheduleToCloseMs: prng.between(20_000, 120_000) } : {}),
+  };
+}
+
+function drawCode(prng: Prng, settings: Settings, shared: OperationSpec): Instruction[] {
+  const code: Instruction[] = [];
+  const count = prng.between(1, 4);
+  for (let number = 0; number < count; number++) {
+    const drawn = prng.fraction();
+    if (drawn < 0.35) {
+      code.push({ case: "step", name: `s${number}` });
+    } else if (drawn < 0.8) {
+      code.push({
+        case: "perform",
+        operation: drawOperation(`o${number}`, prng, settings, false),
+      });
+    } else if (drawn < 0.9) {
+      code.push({ case: "perform", operation: shared });
+    } else {
+      code.push({ case: "sleep", ms: prng.around(3_000) });
+    }
+  }
+  return code;
+}
+
+/** Draws an operation. */
+export function drawOperation(
+  name: string,
+  prng: Prng,
+  settings: Settings,
+  isOfRun: boolean,
+): OperationSpec {
+  return {
+    name,
+    isOfRun,
+    kind: prng.pick(settings.load.sinkKinds),
+    callTimeoutMs: prng.pick([300, 2_000, 8_000]),
+    settleMs: prng.pick([200, 1_000, 3_000]),
+    // A kernel whose wall clock jumps measures windows by a clock that the sink does not share.
+    keyWindowMs: settings.kernel.wallJumps ? 86_400_000 : prng.pick([10_000, 60_000, 86_400_000]),
+  };
+}

@@ -1,0 +1,183 @@
+import type { Run } from "@pawl/server/core/state.js";
+import type {
+  KernelApi,
+  SessionLease,
+  SessionListener,
+  WorkerSession,
+} from "@pawl/server/kernel/kernel-api.js";
+import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
+import { type Answer, answerOf, type Order } from "./answers.js";
+import type { Route, World } from "./caller.js";
+import { textOf } from "./contents.js";
+import { type Lane, newLane } from "./network.js";
+
+/** A task that a worker is given. */
+export interface Offer {
+  readonly handle: number;
+  readonly target: Target;
+  readonly runId: string;
+  readonly task: number;
+  readonly taskName: string;
+  readonly kind: string;
+  readonly leaseVersion: number;
+  readonly leaseMs: number;
+  /** Recorded steps by name, as JSON text. */
+  readonly steps: ReadonlyMap<string, string>;
+  readonly eventCount: number;
+}
+
+/** What the kernel says on a connection. */
+export type Said =
+  | { readonly case: "welcome"; readonly lostHandles: readonly number[] }
+  | { readonly case: "offer"; readonly offer: Offer }
+  | { readonly case: "cancel"; readonly handle: number }
+  | { readonly case: "lost"; readonly handle: number };
+
+interface Pending {
+  readonly order: Order;
+  readonly done: (answer: Answer) => void;
+}
+
+/**
+ * The kernel's end of one connection of a worker: one receiver for all of its orders, offers and losses, as the edge's stream is. Nothing of
+ * it survives the kernel's process.
+ */
+export class WorkerConnection implements SessionListener, Route {
+  /** From the worker to the kernel. */
+  readonly lane: Lane = newLane();
+  readonly #downLane: Lane = newLane();
+  readonly #world: World;
+  readonly #peer: string;
+  readonly #toWorker: (said: Said) => void;
+  readonly #pending = new Map<number, Pending>();
+  #session: WorkerSession | undefined;
+  #kernel: KernelApi | undefined;
+  #nextTag = 0;
+  #gathered: ((position: Uint8Array) => void)[] = [];
+  readonly #sealed: ((position: Uint8Array) => void)[] = [];
+
+  /** @param toWorker called on the worker's side. */
+  constructor(world: World, peer: string, toWorker: (said: Said) => void) {
+    this.#world = world;
+    this.#peer = peer;
+    this.#toWorker = toWorker;
+  }
+
+  /** The hello arrives. */
+  connect(kernel: KernelApi, hello: Parameters<KernelApi["connectSession"]>[0]): void {
+    const { host, note } = this.#world;
+    this.#kernel = kernel;
+    kernel.connectSession(hello, this).then(
+      (session) => {
+        if (host.kernel === kernel) {
+          this.#session = session;
+          this.#send({ case: "welcome", lostHandles: session.lostHandles });
+        }
+      },
+      (error: unknown) => note(`${this.#peer} is not welcome: ${String(error)}`),
+    );
+  }
+
+  /** Something that is memory only arrives. */
+  signal(act: (session: WorkerSession) => void): void {
+    if (this.#session !== undefined && this.#kernel === this.#world.host.kernel) {
+      act(this.#session);
+    }
+  }
+
+  execute(orders: readonly Order[], reply: (answers: readonly Answer[]) => void): void {
+    this.#world.host.deliver((kernel) => {
+      if (this.#session === undefined || this.#kernel !== kernel) {
+        return; // The connection went with the process that it was opened to.
+      }
+      const answers = new Map<number, Answer>();
+      for (const [index, order] of orders.entries()) {
+        const tag = this.#nextTag++;
+        this.#pending.set(tag, {
+          order,
+          done: (answer) => {
+            answers.set(index, answer);
+            if (answers.size === orders.length) {
+              reply(orders.flatMap((_order, place) => answers.get(place) ?? []));
+            }
+          },
+        });
+        kernel.execute(order.target, order.command, "", { receiver: this, tag });
+      }
+    });
+  }
+
+  outcome(tag: number, outcome: Outcome): void {
+    const pending = this.#pending.get(tag);
+    this.#pending.delete(tag);
+    if (pending !== undefined) {
+      const answer = answerOf(outcome);
+      this.#gathered.push((position) => {
+        this.#world.witness.answered(pending.order, answer, position);
+        pending.done(answer);
+      });
+    }
+  }
+
+  offer({ handle, task }: SessionLease, run: Run): void {
+    const offer = offerOf(handle, run, task);
+    this.#gathered.push((position) => {
+      this.#world.witness.position("an offer", position);
+      this.#world.witness.offered(offer);
+      this.#send({ case: "offer", offer });
+    });
+  }
+
+  cancel(handle: number): void {
+    this.#gathered.push(() => this.#send({ case: "cancel", handle }));
+  }
+
+  lost(handle: number): void {
+    this.#gathered.push(() => this.#send({ case: "lost", handle }));
+  }
+
+  prepare(): void {
+    this.#sealed.push(...this.#gathered);
+    this.#gathered = [];
+  }
+
+  release(position: Uint8Array): void {
+    const isHeard = this.#kernel !== undefined && this.#world.host.speaks(this.#kernel);
+    for (const say of this.#sealed.splice(0)) {
+      if (isHeard) {
+        say(position);
+      }
+    }
+  }
+
+  #send(said: Said): void {
+    const what = `hears ${said.case}${said.case === "offer" ? ` of ${said.offer.runId} ${said.offer.taskName} v${said.offer.leaseVersion}` : ""}`;
+    this.#world.network.send(this.#peer, what, () => this.#toWorker(said), this.#downLane);
+  }
+}
+
+function offerOf(handle: number, run: Run, task: number): Offer {
+  const state = run.tasks[task];
+  const spec = run.plan.tasks[task];
+  if (state === undefined || spec === undefined) {
+    throw new Error("expected the offered task to be there, but it is not");
+  }
+  const steps = new Map<string, string>();
+  for (const step of run.steps) {
+    if (step.task === task) {
+      steps.set(step.name, textOf(step.value));
+    }
+  }
+  return {
+    handle,
+    target: { kind: "run", namespace: run.namespace, runId: run.runId },
+    runId: run.runId,
+    task,
+    taskName: spec.name,
+    kind: spec.kind,
+    leaseVersion: state.leaseVersion,
+    leaseMs: spec.leaseMs,
+    steps,
+    eventCount: run.eventCount,
+  };
+}
