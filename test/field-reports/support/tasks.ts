@@ -1,10 +1,10 @@
 import { json, type Task, task } from "@pawl/sdk";
 
-/** The task that worker processes serve: what it does is theirs. Leases are as short as they may be. */
+/** The task that worker processes serve: what it does is theirs. Leases are short, but no shorter than a busy machine keeps. */
 export const job: Task<string, string, string, string> = task("job", {
   input: json<string>(),
   output: json<string>(),
-  timeouts: { lease: "1s" },
+  timeouts: { lease: "2s" },
   retry: { attempts: 3, initial: "0ms" },
 });
 

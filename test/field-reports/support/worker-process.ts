@@ -29,13 +29,13 @@ const charge = operation("charge", {
   payload: json<string>(),
   result: json<{ readonly by: string }>(),
   sink: { kind: "reconcilable", settle: "0ms" },
-  callTimeout: "6s",
+  callTimeout: "8s",
   lookup: () => "unknown",
   call: (op) => {
     appendFileSync(sinkFile, `${op.key}\n`);
     if (isBusyInside) {
       say("busy");
-      compute(3_000);
+      compute(5_000);
     }
     return { by: behaviour };
   },
@@ -56,11 +56,11 @@ const behaviours: Readonly<
 > = {
   /** Charges at once. */
   quick: chargeOnce,
-  /** Blocks for three leases, then tries to charge. */
+  /** Blocks for longer than two leases, then tries to charge. */
   "busy-before": async (ctx, input) => {
     await begin(ctx);
     say("busy");
-    compute(3_000);
+    compute(5_000);
     try {
       return await chargeOnce(ctx, input);
     } catch (error) {
@@ -68,7 +68,7 @@ const behaviours: Readonly<
       throw error;
     }
   },
-  /** Blocks for three leases between the effect and its observation. */
+  /** Blocks for longer than two leases between the effect and its observation. */
   "busy-inside": async (ctx, input) => {
     await begin(ctx);
     return chargeOnce(ctx, input);
