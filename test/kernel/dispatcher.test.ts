@@ -3,10 +3,10 @@ import { Sessions } from "@pawl/server/kernel/sessions.js";
 import { runKey } from "@pawl/server/log/key.js";
 import type { MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
 import { describe, expect, it } from "vitest";
-import { completeTask } from "../core/support/commands.js";
+import { completeTask, startRun } from "../core/support/commands.js";
 import { planOf } from "../core/support/plans.js";
 import { MemoryKernel, testPartition } from "../support/kernel.js";
-import { runOf, start } from "./storage/support/one-run.js";
+import { onePlan, runOf, start } from "./storage/support/one-run.js";
 
 /** Connects a worker with one slot. */
 async function connect(
@@ -73,6 +73,22 @@ describe("the dispatcher", () => {
       await memory.time.settle();
     }
     expect(offered).toEqual(["r1.a0", "r1.b0", "r1.a1"]);
+    await memory.close();
+  });
+
+  it("gives out a ready task for credit that comes while a commit is in flight, and nothing after it", async () => {
+    const memory = await MemoryKernel.create();
+    const { offered, addCredit } = await connect(memory, ["work"]);
+    await memory.time.settle();
+    memory.disk.holdWrites = true;
+    void memory.kernel.ask(runOf("r1"), startRun(onePlan, { runId: "r1" }));
+    await memory.time.settle();
+    expect(memory.disk.heldWrites).toBe(1);
+    await addCredit();
+    memory.disk.holdWrites = false;
+    memory.disk.flush();
+    await memory.time.settle();
+    expect(offered).toEqual(["r1.only"]);
     await memory.close();
   });
 

@@ -29,6 +29,8 @@ export class Turns {
   #turn = new Turn();
   #inFlight: Turn | undefined;
   #isScheduled = false;
+  /** A commit was asked for while one was in flight; without events it still lets the dispatcher match. */
+  #isWanted = false;
   #isStopped = false;
   #durableHead: Position;
   #idle: (() => void)[] = [];
@@ -74,7 +76,9 @@ export class Turns {
 
   /** Asks for a commit: at once when idle, otherwise when the one in flight is durable. */
   schedule(): void {
-    if (!this.#isScheduled && this.#inFlight === undefined) {
+    if (this.#inFlight !== undefined) {
+      this.#isWanted = true;
+    } else if (!this.#isScheduled) {
       this.#isScheduled = true;
       this.#parts.timers.soon(() => {
         this.#isScheduled = false;
@@ -103,9 +107,14 @@ export class Turns {
   }
 
   #commit(): void {
-    if (this.#isStopped || this.#inFlight !== undefined) {
+    if (this.#isStopped) {
       return;
     }
+    if (this.#inFlight !== undefined) {
+      this.#isWanted = true;
+      return;
+    }
+    this.#isWanted = false;
     this.#parts.beforeCommit();
     if (this.#isStopped) {
       return; // What the dispatcher needed could not be read.
@@ -153,7 +162,7 @@ export class Turns {
   }
 
   #goOn(): void {
-    if (this.#turn.isEmpty) {
+    if (this.#turn.isEmpty && !this.#isWanted) {
       this.#wakeIdle();
     } else {
       this.#commit();
