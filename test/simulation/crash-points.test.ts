@@ -15,7 +15,9 @@ const deaths: readonly Omit<CrashWrite, "write">[] = [
   { when: "after", isPowerCut: true },
 ];
 
-describe("a kernel that dies once, at a write", () => {
+const isAsked = process.env["SIM_SEED"] !== undefined;
+
+describe.skipIf(isAsked)("a kernel that dies once, at a write", () => {
   it.each(seeds)(
     "goes on from every write of scenario %i, before it and after it",
     async (seed) => {

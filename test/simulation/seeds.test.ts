@@ -1,10 +1,12 @@
+import { writeSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { describeFailure, Tally } from "./support/report.js";
 import { drawSettings } from "./support/settings.js";
 import { simulate } from "./support/simulation.js";
 
-const { SIM_SEED: only, SIM_SEEDS: range = "1-240" } = process.env;
-const [from = 1, to = from] = (only ?? range).split("-").map(Number);
+const { SIM_SEED: only, SIM_SEEDS: others } = process.env;
+const asked = only ?? others;
+const [from = 1, to = from] = (asked ?? "1-240").split("-").map(Number);
 const perTest = 30;
 
 const tally = new Tally();
@@ -15,6 +17,9 @@ async function expectSound(seed: number): Promise<void> {
   tally.add(result);
   if (result.violations.length > 0) {
     throw new Error(describeFailure(result));
+  }
+  if (only !== undefined) {
+    writeSync(1, `${result.trace.join("\n")}\n`);
   }
 }
 
@@ -35,7 +40,7 @@ describe("a kernel among crashes, lost messages, frozen workers and failing disk
   );
 });
 
-describe.skipIf(only !== undefined)("the simulator", () => {
+describe.skipIf(asked !== undefined)("the simulator", () => {
   it.each([3, 17, 40, 61, 99])("does the same for seed %i each time", async (seed) => {
     const [one, other] = [
       await simulate({ seed, settings: drawSettings(seed) }),
