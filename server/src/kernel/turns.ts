@@ -121,7 +121,8 @@ export class Turns {
     }
     const turn = this.#turn;
     this.#turn = new Turn();
-    if (turn.touched.length === 0) {
+    // A run that was touched may have lost its events again to a fault.
+    if (!turn.touched.some(({ pending }) => pending.length > 0)) {
       this.#releaseRead(turn);
       return;
     }
