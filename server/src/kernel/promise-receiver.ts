@@ -4,7 +4,10 @@ import type { Outcome, Receiver } from "./outcome.js";
 export class PromiseReceiver implements Receiver {
   #gathering: (() => void)[] = [];
   #sealed: (() => void)[] = [];
-  readonly #callbacks = new Map<number, (outcome: Outcome) => () => void>();
+  readonly #callbacks = new Map<
+    number,
+    { readonly answer: (outcome: Outcome) => () => void; readonly reject: (error: unknown) => void }
+  >();
   /** Rejections of everything that was promised and not yet answered. */
   readonly #rejects = new Set<(error: unknown) => void>();
   #lastTag = 0;
@@ -17,19 +20,31 @@ export class PromiseReceiver implements Receiver {
   ): number {
     const tag = ++this.#lastTag;
     this.#rejects.add(reject);
-    this.#callbacks.set(tag, (outcome) => {
-      const answer = answerWith(() => project(outcome), resolve, reject);
-      return () => {
-        this.#rejects.delete(reject);
-        answer();
-      };
+    this.#callbacks.set(tag, {
+      answer: (outcome) => {
+        const answer = answerWith(() => project(outcome), resolve, reject);
+        return () => {
+          this.#rejects.delete(reject);
+          answer();
+        };
+      },
+      reject,
     });
     return tag;
   }
 
-  /** Drops an expectation. */
+  /** Answers that are promised and not yet given. */
+  get open(): number {
+    return this.#rejects.size;
+  }
+
+  /** Drops an expectation: nobody waits for it any more. One that was decided already is still answered. */
   forget(tag: number): void {
-    this.#callbacks.delete(tag);
+    const callback = this.#callbacks.get(tag);
+    if (callback !== undefined) {
+      this.#callbacks.delete(tag);
+      this.#rejects.delete(callback.reject);
+    }
   }
 
   /** Computes an answer now and gives it at the next release. */
@@ -57,7 +72,7 @@ export class PromiseReceiver implements Receiver {
     const callback = this.#callbacks.get(tag);
     if (callback !== undefined) {
       this.#callbacks.delete(tag);
-      this.#gathering.push(callback(outcome));
+      this.#gathering.push(callback.answer(outcome));
     }
   }
 
