@@ -74,6 +74,18 @@ describe("the queue of deadlines", () => {
     expect(fired).toEqual([]);
   });
 
+  it("fires what is added where all was removed", async () => {
+    const { time, queue, fired } = makeQueue();
+    const entry = { name: "gone", dueMs: 1_000_500 };
+    queue.add(entry);
+    queue.remove(entry, 1_000_500);
+    expect(queue.size).toBe(0);
+    queue.add({ name: "new", dueMs: 1_000_500 });
+    expect(queue.size).toBe(1);
+    await time.advance(1_000);
+    expect(fired.map(({ name }) => name)).toEqual(["new"]);
+  });
+
   it("lets others act between thousands that are due at once", async () => {
     const { time, queue, fired } = makeQueue();
     for (let index = 0; index < 10_000; index++) {

@@ -22,6 +22,8 @@ export class DeadlineQueue<T extends Due> {
   readonly #now: () => number;
   readonly #fire: (entry: T) => void;
   readonly #buckets = new Map<number, Set<T>>();
+  /** Stands for a bucket that became empty; always empty. */
+  readonly #none = new Set<T>();
   /** Bucket indices, a binary heap with the least first. */
   readonly #order: number[] = [];
   #armed: Cancellable | undefined;
@@ -45,7 +47,20 @@ export class DeadlineQueue<T extends Due> {
 
   /** Removes an entry that was added with this due time. */
   remove(entry: T, addedDueMs: number): void {
-    this.#buckets.get(Math.floor(addedDueMs / bucketMs))?.delete(entry);
+    const index = Math.floor(addedDueMs / bucketMs);
+    const bucket = this.#buckets.get(index);
+    if (bucket?.delete(entry) === true && bucket.size === 0) {
+      this.#buckets.set(index, this.#none); // Its index stays in the heap; a set for each such index would be dear.
+    }
+  }
+
+  /** Entries that are queued. */
+  get size(): number {
+    let size = 0;
+    for (const bucket of this.#buckets.values()) {
+      size += bucket.size;
+    }
+    return size;
   }
 
   /** Due time of the earliest bucket; undefined when nothing is queued. */
@@ -116,10 +131,12 @@ export class DeadlineQueue<T extends Due> {
 
   #put(entry: T, index: number): void {
     let bucket = this.#buckets.get(index);
-    if (bucket === undefined) {
+    if (bucket === undefined || bucket === this.#none) {
+      if (bucket === undefined) {
+        pushHeap(this.#order, index);
+      }
       bucket = new Set();
       this.#buckets.set(index, bucket);
-      pushHeap(this.#order, index);
     }
     bucket.add(entry);
   }

@@ -46,7 +46,7 @@ export class Lease implements Due {
 }
 
 /** More tasks than a plan may have: run and task make one number. */
-const tasksPerRun = 8192;
+export const tasksPerRun: number = 8192;
 
 /** All open leases, by task. */
 export class LeaseTable {

@@ -8,7 +8,7 @@ import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
 import type { SessionListener } from "./kernel-api.js";
-import { type Lease, type LeaseParts, LeaseTable } from "./lease-table.js";
+import { type Lease, type LeaseParts, LeaseTable, tasksPerRun } from "./lease-table.js";
 import type { Outcome } from "./outcome.js";
 import type { Timers } from "./ports.js";
 import type { Found } from "./residency.js";
@@ -51,6 +51,8 @@ export class OpenWork {
   onRestored: (lease: Lease) => void = () => {};
   readonly #parts: OpenWorkParts;
   readonly #deadlines: DeadlineQueue<TaskDeadline>;
+  /** The one deadline that is armed for a task: an older one would stay in memory until it is due, long after its task has ended. */
+  readonly #armed = new Map<number, TaskDeadline>();
 
   constructor(parts: OpenWorkParts) {
     this.#parts = parts;
@@ -61,10 +63,13 @@ export class OpenWork {
       parts.schedule,
     );
     this.leases = new LeaseTable(timers, now, (lease, reason) => this.endLease(lease, reason));
-    this.#deadlines = new DeadlineQueue(timers, now, ({ run, task }) => {
-      parts.command(run, { kind: "FireDeadline", task });
-    });
+    this.#deadlines = new DeadlineQueue(timers, now, (deadline) => this.#fire(deadline));
     this.hooks = this.#makeHooks();
+  }
+
+  /** Tasks for which something is due at some time. */
+  get armedDeadlines(): number {
+    return this.#armed.size;
   }
 
   /** Ends a lease by its table entry. */
@@ -95,9 +100,17 @@ export class OpenWork {
     return isKept ? { ...command, progress: lease.progress } : command;
   }
 
-  /** Arms what a stored row says is due, for a task of a run that need not be in memory. */
+  /** Arms what is due for a task, in place of what was; also what a stored row says of a run that need not be in memory. */
   armDeadline(run: number, task: number, dueMs: number): void {
-    this.#deadlines.add({ run, task, dueMs });
+    const key = run * tasksPerRun + task;
+    const before = this.#armed.get(key);
+    if (before?.dueMs === dueMs) {
+      return;
+    }
+    this.#disarm(key, before);
+    const deadline = { run, task, dueMs };
+    this.#armed.set(key, deadline);
+    this.#deadlines.add(deadline);
   }
 
   /** Adds a lease that a start found. */
@@ -182,7 +195,26 @@ export class OpenWork {
     const dueMs =
       task === undefined || spec === undefined ? undefined : nextDeadlineMs(run, task, spec);
     if (dueMs !== undefined) {
-      this.#deadlines.add({ run: this.current, task: number, dueMs });
+      this.armDeadline(this.current, number, dueMs);
+    } else {
+      const key = this.current * tasksPerRun + number;
+      this.#disarm(key, this.#armed.get(key));
+    }
+  }
+
+  #disarm(key: number, deadline: TaskDeadline | undefined): void {
+    if (deadline !== undefined) {
+      this.#armed.delete(key);
+      this.#deadlines.remove(deadline, deadline.dueMs);
+    }
+  }
+
+  #fire(deadline: TaskDeadline): void {
+    const { run, task } = deadline;
+    const key = run * tasksPerRun + task;
+    if (this.#armed.get(key) === deadline) {
+      this.#armed.delete(key);
+      this.#parts.command(run, { kind: "FireDeadline", task });
     }
   }
 
