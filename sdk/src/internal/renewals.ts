@@ -1,5 +1,6 @@
 import type { RenewedLease } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
+import { isAttemptOver } from "./rejection.js";
 import { monotonicMs, startTimer, type Timer } from "./time.js";
 
 /** Most leases in one unary renewal. */
@@ -15,7 +16,7 @@ export interface RenewalsOwner {
   renew(lease: Lease): boolean;
   /** Renews by a unary call. Undefined when the kernel is away too. */
   renewUnary(leases: readonly Lease[]): Promise<RenewedLease[] | undefined>;
-  /** A renewal was refused: the lease is gone. */
+  /** A renewal was refused since the lease is gone. */
   lost(lease: Lease): void;
   /** Cancellation was asked for, which the lost stream could not tell. */
   cancelRequested(lease: Lease): void;
@@ -81,7 +82,10 @@ export class Renewals {
     }
     leases.forEach((lease, place) => {
       const result = results[place];
-      if (result?.rejection !== undefined) this.#owner.lost(lease);
+      // Any other refusal says nothing of the lease: the kernel may be ill, and is asked again.
+      if (result?.rejection !== undefined && isAttemptOver(result.rejection)) {
+        this.#owner.lost(lease);
+      }
       if (result?.cancelRequested === true) this.#owner.cancelRequested(lease);
     });
   }

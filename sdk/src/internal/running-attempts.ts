@@ -6,6 +6,7 @@ import { AttemptState } from "./attempt-state.js";
 import type { ClientCore } from "./client-core.js";
 import { Lease } from "./lease.js";
 import { LeaseLedger } from "./lease-ledger.js";
+import { isAttemptOver } from "./rejection.js";
 import { Renewals } from "./renewals.js";
 import { sendEnd, sendRelease } from "./send-end.js";
 import { startTimer, type Timer, wait } from "./time.js";
@@ -245,10 +246,11 @@ export class RunningAttempts {
         core.signal,
       );
       const result = results?.[0];
-      if (result?.rejection !== undefined) {
-        this.lost(lease.handle, "expired");
-      } else if (result !== undefined) {
+      if (result !== undefined && result.rejection === undefined) {
         return;
+      }
+      if (result?.rejection !== undefined && isAttemptOver(result.rejection)) {
+        this.lost(lease.handle, "expired");
       }
       await wait(VERIFY_MS, state.signal);
     }
