@@ -12,6 +12,8 @@ export class Session {
   isDraining = false;
   /** The connection; undefined while there is none. */
   listener: SessionListener | undefined;
+  /** The connection that is being made: the runs of its leases are read. Only the last one comes about. */
+  connecting: SessionListener | undefined;
   /** Open leases by handle. */
   readonly leases: Map<number, Lease> = new Map();
   /** Called when its last lease has ended while it is not connected: nothing need be remembered of it. */
@@ -43,7 +45,13 @@ export class Session {
   /** A lease of it has ended. */
   drop(handle: number): void {
     this.leases.delete(handle);
-    if (this.leases.size === 0 && this.listener === undefined) {
+    this.forgetWhenIdle();
+  }
+
+  /** Has it forgotten when it neither holds a lease nor is connected. */
+  forgetWhenIdle(): void {
+    const isConnected = this.listener !== undefined || this.connecting !== undefined;
+    if (this.leases.size === 0 && !isConnected) {
       this.onForgotten();
     }
   }

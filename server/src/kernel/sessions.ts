@@ -17,6 +17,11 @@ export class Sessions {
     loop.work.onRestored = (lease) => this.#restored(lease);
   }
 
+  /** Sessions that are connected or hold leases. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
   /** Sessions that are connected. */
   get connected(): number {
     let count = 0;
@@ -33,13 +38,18 @@ export class Sessions {
   async connect(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {
     const session = this.#sessionOf(hello);
     this.#loop.work.dispatcher.leave(session);
+    session.connecting = listener;
     session.listener = undefined;
     session.credits = 0;
     session.isDraining = false;
-    session.leases.clear();
-    const { held, lostHandles } = await this.#findHolds(session, hello);
+    const found = await this.#findHolds(session, hello, listener);
+    if (session.connecting !== listener) {
+      // It has connected once more while the runs of its leases were read: this connection is the older one.
+      return this.#connection(session, listener, []);
+    }
+    session.connecting = undefined;
     // In one go: a lease that is found from here on is judged by its session, which is connected.
-    this.#takeBack(session, held);
+    const lostHandles = this.#adopt(session, found);
     session.listener = listener;
     session.worker = hello.worker;
     session.queueKeys = hello.serves.map(({ kind, queue }) =>
@@ -65,25 +75,49 @@ export class Sessions {
     return session;
   }
 
-  /** Matches what the worker holds with the table of leases: what it still holds, and what no longer. */
+  /** Matches what the worker holds with the table of leases. */
   async #findHolds(
     session: Session,
     hello: SessionHello,
-  ): Promise<{ held: Set<Lease>; lostHandles: number[] }> {
+    listener: SessionListener,
+  ): Promise<Map<number, Lease | undefined>> {
+    const found = new Map<number, Lease | undefined>();
+    try {
+      for (const hold of hello.holds) {
+        const lease = await this.#findHeld(hello, hold);
+        found.set(hold.handle, lease);
+        if (lease !== undefined) {
+          this.#loop.work.leases.renew(lease);
+        }
+      }
+    } catch (error) {
+      if (session.connecting === listener) {
+        session.connecting = undefined;
+        session.forgetWhenIdle();
+      }
+      throw error;
+    }
+    return found;
+  }
+
+  /** Gives a session what it still holds, under its worker's handles; the answer is what it no longer holds. */
+  #adopt(session: Session, found: ReadonlyMap<number, Lease | undefined>): number[] {
+    const { leases } = this.#loop.work;
     const lostHandles: number[] = [];
     const held = new Set<Lease>();
-    for (const hold of hello.holds) {
-      const lease = await this.#findHeld(hello, hold);
-      if (lease === undefined) {
-        lostHandles.push(hold.handle);
-        session.reserve(hold.handle);
-      } else {
+    session.leases.clear();
+    for (const [handle, lease] of found) {
+      // It may have ended while the runs of others were read.
+      if (lease !== undefined && leases.find(lease.runNumber, lease.task) === lease) {
         held.add(lease);
-        session.adopt(lease, hold.handle);
-        this.#loop.work.leases.renew(lease);
+        session.adopt(lease, handle);
+      } else {
+        lostHandles.push(handle);
+        session.reserve(handle);
       }
     }
-    return { held, lostHandles };
+    this.#takeBack(session, held);
+    return lostHandles;
   }
 
   /** Ends the leases of a session that it did not name. */
@@ -195,8 +229,6 @@ export class Sessions {
     session.listener = undefined;
     session.credits = 0;
     this.#loop.work.dispatcher.leave(session);
-    if (session.leases.size === 0) {
-      session.onForgotten();
-    }
+    session.forgetWhenIdle();
   }
 }

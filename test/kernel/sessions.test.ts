@@ -1,0 +1,71 @@
+import type { SessionListener } from "@pawl/server/kernel/kernel-api.js";
+import { Sessions } from "@pawl/server/kernel/sessions.js";
+import { describe, expect, it } from "vitest";
+import { MemoryKernel } from "../support/kernel.js";
+import { start } from "./storage/support/one-run.js";
+
+function listenerInto(offered: string[], name: string): SessionListener {
+  return {
+    outcome: () => undefined,
+    prepare: () => undefined,
+    release: () => undefined,
+    offer: (_lease, run) => offered.push(`${run.runId} to ${name}`),
+    cancel: () => undefined,
+    lost: () => undefined,
+  };
+}
+
+const hello = {
+  sessionId: "s1",
+  worker: "w1",
+  namespace: "default",
+  serves: [{ kind: "work", queue: "" }],
+};
+const hold = { handle: 7, runId: "slow", task: "only", leaseVersion: 1 };
+
+describe("a session", () => {
+  it("belongs to the last connection, also when an older one takes longer to find its leases", async () => {
+    const memory = await MemoryKernel.create();
+    const { loop, residency } = memory.kernel;
+    const sessions = new Sessions(loop);
+    const offered: string[] = [];
+    let read = (): void => undefined;
+    const reading = new Promise<void>((resolve) => {
+      read = resolve;
+    });
+    let isRead = false;
+    residency.findRun = () => (isRead ? undefined : reading);
+    const older = sessions.connect(
+      { ...hello, holds: [hold] },
+      listenerInto(offered, "the older one"),
+    );
+    const newer = await sessions.connect(
+      { ...hello, holds: [] },
+      listenerInto(offered, "the newer one"),
+    );
+    isRead = true;
+    read();
+    (await older).addCredits(1);
+    Reflect.deleteProperty(residency, "findRun");
+    newer.addCredits(1);
+    await start(memory, "r1");
+    expect(offered).toEqual(["r1 to the newer one"]);
+    (await older).disconnect();
+    expect(sessions.connected).toBe(1);
+    await memory.close();
+  });
+
+  it("is forgotten when its connection fails to come about", async () => {
+    const memory = await MemoryKernel.create();
+    const { loop, residency } = memory.kernel;
+    const sessions = new Sessions(loop);
+    residency.findRun = () => {
+      throw new Error("damaged");
+    };
+    const failed = sessions.connect({ ...hello, holds: [hold] }, listenerInto([], "nobody"));
+    await expect(failed).rejects.toThrow("damaged");
+    Reflect.deleteProperty(residency, "findRun");
+    expect(sessions.size).toBe(0);
+    await memory.close();
+  });
+});
