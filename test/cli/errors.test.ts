@@ -153,22 +153,23 @@ describe("where the kernel is", () => {
 
 describe("a wrong command line", () => {
   it.each([
-    [["rum", "list"], "rum"],
-    [["run"], "command"],
-    [["run", "show"], "run"],
-    [["run", "show", "a", "b"], "argument"],
-    [["run", "list", "--limt", "3"], "--limt"],
-    [["run", "list", "--limit", "0"], "1 to 100000"],
-    [["run", "list", "--limit", "1e3"], "1 to 100000"],
-    [["serve", "--port", "65536"], "0 to 65535"],
-    [[], "command"],
-  ])("%j ends with 2 and says what was expected", async (args, named) => {
+    [["rum", "list"], "rum", "help"],
+    [["run"], "command", "run --help"],
+    [["run", "lst"], "lst", "run --help"],
+    [["run", "show"], "run", "run show --help"],
+    [["run", "show", "a", "b"], "argument", "run show --help"],
+    [["run", "list", "--limt", "3"], "--limt", "run list --help"],
+    [["run", "list", "--limit", "0"], "1 to 100000", "run list --help"],
+    [["run", "list", "--limit", "1e3"], "1 to 100000", "run list --help"],
+    [["serve", "--port", "65536"], "0 to 65535", "serve --help"],
+    [[], "command", "help"],
+  ])("%j ends with 2, says what was expected, and where help is", async (args, named, help) => {
     const end = await runCli(args);
     expect(end.code).toBe(2);
     expect(end.out).toBe("");
     expect(end.errors).toContain(named);
     expect(end.errors).toContain("Reason: PAWL_CLI_USAGE (exit code 2)");
-    expect(end.errors).toMatch(/\n {2}npx --no pawl .*--help\n$/);
+    expect(end.errors).toContain(`\nNext:\n  npx --no pawl ${help}\n`);
   });
 
   it("is one object on stderr with --json", async () => {

@@ -1,4 +1,4 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { type CliError, usageError } from "./cli-error.js";
 import { type CliContext, processContext } from "./context.js";
 import { describeOwn } from "./describe-error.js";
@@ -15,19 +15,24 @@ export async function main(
   context: CliContext = processContext(),
 ): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  const program = buildProgram(context, hostCommands(context), (code) => {
+  const program: Command = buildProgram(context, hostCommands(context), (code) => {
     exitCode = code;
   });
   try {
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    return tell(context, error, args);
+    return tell(context, error, program, args);
   }
 }
 
-function tell(context: CliContext, error: unknown, args: readonly string[]): ExitCode {
-  const told = error instanceof CommanderError ? commandLineError(error, args) : error;
+function tell(
+  context: CliContext,
+  error: unknown,
+  program: Command,
+  args: readonly string[],
+): ExitCode {
+  const told = error instanceof CommanderError ? commandLineError(error, program, args) : error;
   if (told === undefined) return exitCodes.ok;
   const cliError = describeOwn(told);
   printError(context, cliError, args.includes("--json"));
@@ -35,15 +40,35 @@ function tell(context: CliContext, error: unknown, args: readonly string[]): Exi
 }
 
 /** A wrong command line as an error of ours; nothing when help or a version was asked for and given. */
-function commandLineError(error: CommanderError, args: readonly string[]): CliError | undefined {
+function commandLineError(
+  error: CommanderError,
+  program: Command,
+  args: readonly string[],
+): CliError | undefined {
   if (error.exitCode === 0) return undefined;
+  const next = [helpCommand(program, args)];
   if (error.code === "commander.help") {
-    return usageError("Expected a command, but none was given.", ["npx --no pawl --help"]);
+    return usageError("Expected a command, but none was given.", next);
   }
-  const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
   const found = error.message.replace(/^error: /, "");
-  const message = `Expected a command line that pawl knows, but ${found.replace(/\.$/, "")}.`;
-  return usageError(message, [["npx --no pawl", ...words, "--help"].join(" ")]);
+  return usageError(
+    `Expected a command line that pawl knows, but ${found.replace(/\.$/, "")}.`,
+    next,
+  );
+}
+
+/** What prints the help of the command that was meant, as far as its words are known. */
+function helpCommand(program: Command, args: readonly string[]): string {
+  const words: string[] = [];
+  let command = program;
+  for (const word of args) {
+    const child = command.commands.find((each) => each.name() === word);
+    if (child === undefined) break;
+    words.push(word);
+    command = child;
+  }
+  // Before the first command npx takes `--help` for its own.
+  return words.length === 0 ? "npx --no pawl help" : `npx --no pawl ${words.join(" ")} --help`;
 }
 
 /** Loaded only when asked for: the other commands need neither the store nor the kernel. */
