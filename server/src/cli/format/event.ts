@@ -35,5 +35,9 @@ export function describeEvent(event: HistoryEvent): string {
     payload === undefined ? "" : describePayload(payload, CONTENT_MAX),
     principal === "" ? "" : `asked by ${principal}`,
   ];
-  return parts.filter((part) => part !== "").join("; ");
+  const said = parts.filter((part) => part !== "");
+  // A semicolon stands for the full stop of a sentence that something follows.
+  return said
+    .map((part, index) => (index < said.length - 1 ? part.replace(/\.$/, "") : part))
+    .join("; ");
 }
