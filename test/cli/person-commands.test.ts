@@ -236,7 +236,7 @@ describe("pawl reviews list", () => {
       "  opened:    2026-03-01T12:00:00+01:00 (1h ago)",
       "  choices:   done, retry, abandon, fail",
       "  version:   1",
-      "  decide: pawl reviews resolve 4-0 --choice done|retry|abandon|fail --expected-version 1 --reason TEXT",
+      "  decide: npx --no pawl reviews resolve 4-0 --expected-version 1 --choice CHOICE --reason TEXT",
       "",
       "Next:",
       "  npx --no pawl op show default/order-7/1/task/pay/refund/1",

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { usageError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
 import type { CliContext } from "../context.js";
-import { choiceWords, reviewFields, reviewHeadline } from "../format/review.js";
+import { reviewFields, reviewHeadline } from "../format/review.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
 import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
@@ -81,8 +81,11 @@ function printReviews({ out, followUps }: KernelSession, reviews: readonly Revie
       out.fields([
         [
           "decide",
-          `pawl reviews resolve ${review.reviewId} --choice ${choiceWords(review).join("|")} ` +
-            `--expected-version ${review.version} --reason TEXT`,
+          followUps.command(
+            "reviews resolve",
+            [review.reviewId],
+            ["--expected-version", `${review.version}`, "--choice", "CHOICE", "--reason", "TEXT"],
+          ),
         ],
       ]);
     }
