@@ -118,7 +118,7 @@ export class OperationInDoubt extends PawlError {
 
 /** What a person runs to settle a review. */
 export function reviewCommand(reviewId: string): string {
-  return `pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason TEXT (done also takes --result JSON)`;
+  return `npx --no pawl reviews resolve ${reviewId} --choice done|retry|abandon --reason TEXT (done also takes --result JSON)`;
 }
 
 /** A person must say what happened to an operation. */
