@@ -78,6 +78,14 @@ describe.each(["grpc", "json"] as const)("one run over %s", (protocol) => {
     expect(ready?.next).toEqual([TaskStatus.LEASED, TaskStatus.FAILED, TaskStatus.CANCELLED]);
   });
 
+  test("the attempt that runs is not among those that may still follow", async () => {
+    const runId = `held-${protocol}`;
+    const held = await leasedRun(server.grpc, runId);
+    const { task } = await server[protocol].unary(run.getTask, { runId, task: "only" });
+    expect(task).toMatchObject({ status: TaskStatus.LEASED, attempt: 1, attemptsLeft: 4 });
+    await complete(server.grpc, held, { ok: true });
+  });
+
   test("tasks are listed in plan order, in pages, without outputs", async () => {
     const names: string[] = [];
     let pageToken = "";

@@ -24,6 +24,8 @@ export function taskView(
   if (task === undefined || spec === undefined) {
     return undefined;
   }
+  // An attempt is used when it ends: the one that runs is not among those that may still follow.
+  const attemptsBegun = task.usedAttempts + (task.status === TaskStatus.LEASED ? 1 : 0);
   const waitsUntil = timestampView(nextDeadlineMs(run, task, spec) ?? 0);
   return {
     name: spec.name,
@@ -32,7 +34,7 @@ export function taskView(
     status: task.status,
     version: task.version,
     attempt: task.attempt,
-    attemptsLeft: Math.max(0, spec.retry.attemptsMax - task.usedAttempts),
+    attemptsLeft: Math.max(0, spec.retry.attemptsMax - attemptsBegun),
     leaseVersion: task.leaseVersion,
     worker: task.status === TaskStatus.LEASED ? task.worker : "",
     waitsFor: explainWait(run, number, nowMs),
