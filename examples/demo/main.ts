@@ -1,12 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { listenForStop } from "../processes/stop-signals.js";
-import { sinkModes } from "../ticket-service/wire.js";
 import { judge, type Line } from "./judge.js";
 import { plays } from "./play.js";
 import { printJson, printTable } from "./print.js";
 import { type Row, Scene } from "./scene.js";
-import { windows } from "./windows.js";
+import { readSettings, type Settings, SettingsInvalid, usage } from "./settings.js";
 
 /** Lines that are played at the same time. Most of a line is waiting for leases and deadlines. */
 const atOnce = 4;
@@ -17,13 +15,22 @@ const lineMsMax = 120_000;
 /**
  * `npm run demo`: kills worker, kernel and single agent at every window, for each kind of sink, and counts at the sink.
  *
- * @returns 0 when every line is right, 1 otherwise.
+ * @returns 0 when every line is right, 1 otherwise, 2 when the command line is not understood.
  */
 export async function main(argv: readonly string[]): Promise<number> {
-  const { json, window, sink } = readOptions(argv);
-  const rows = windows
-    .flatMap((each) => sinkModes.map((mode): Row => ({ window: each, sink: mode })))
-    .filter((row) => row.window.startsWith(window) && row.sink.startsWith(sink));
+  try {
+    const settings = readSettings(argv);
+    if (!settings.asksHelp) return await playSettings(settings);
+    process.stdout.write(`${usage}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof SettingsInvalid)) throw error;
+    process.stderr.write(`npm run demo: ${error.message}\n${usage}\n`);
+    return 2;
+  }
+}
+
+async function playSettings({ json, rows }: Settings): Promise<number> {
   const print = json ? printJson() : printTable(rows.length);
   const stop = listenForStop();
   const stopped = new AbortController();
@@ -33,22 +40,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   if (stopped.signal.aborted) return 130;
   print.end(lines);
   const isWhole = rows.every((row) => lines.some((line) => isOf(line, row)));
-  return rows.length > 0 && isWhole && lines.every(({ ok }) => ok) ? 0 : 1;
-}
-
-function readOptions(argv: readonly string[]): {
-  readonly json: boolean;
-  readonly window: string;
-  readonly sink: string;
-} {
-  return parseArgs({
-    args: [...argv],
-    options: {
-      json: { type: "boolean", default: false },
-      window: { type: "string", default: "" },
-      sink: { type: "string", default: "" },
-    },
-  }).values;
+  return isWhole && lines.every(({ ok }) => ok) ? 0 : 1;
 }
 
 function isOf(line: Line, row: Row): boolean {

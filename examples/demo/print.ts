@@ -35,8 +35,8 @@ export function printTable(rowCount: number): Printer {
     process.stdout.write(`${padded.join("").trimEnd()}\n`);
   };
   process.stdout.write(
-    `${rowCount} lines: a process is killed for real at each window, for each kind of sink, and the calls and effects are\n` +
-      "counted in the sink's own books. This takes about a minute.\n\n",
+    `${lineCount(rowCount)}: a process is killed for real at each window, for each kind of sink, and the calls and effects\n` +
+      "are counted in the sink's own books. The whole table takes about a minute.\n\n",
   );
   write(columns.map(([heading]) => heading));
   return {
@@ -48,9 +48,13 @@ export function printTable(rowCount: number): Printer {
       const wrong = lines.filter(({ ok }) => !ok).length;
       process.stdout.write(
         wrong === 0
-          ? `\nAll ${lines.length} lines are right. docs/concepts/failure-windows.md explains them.\n`
-          : `\n${wrong} of ${lines.length} lines are wrong.\n`,
+          ? `\n${lineCount(lines.length)} played, all as expected. docs/concepts/failure-windows.md explains each.\n`
+          : `\n${wrong} of ${lineCount(lines.length)} wrong.\n`,
       );
     },
   };
+}
+
+function lineCount(count: number): string {
+  return count === 1 ? "1 line" : `${count} lines`;
 }
