@@ -1,11 +1,17 @@
 import type { Clock } from "./ports.js";
 
-/** The most by which kernel time runs faster or slower than the monotonic clock while it approaches the wall clock. */
-const slewRateMax = 0.1;
+/** The most by which kernel time runs slower than the monotonic clock while the wall clock comes up with it. */
+const slowingMax = 0.1;
 
 /**
- * Kernel time: wall clock at start, but never before the last recorded time; then monotonic, slewed towards the wall clock by
- * at most 10 %. It never steps within a process, so a clock that jumps neither fires nor stalls anything.
+ * The most by which it runs faster. Callers count their calls by clocks of their own: kernel time that hurried would pass a call's
+ * deadline and its settle time before they do, and let somebody look up or decide while the call can still act.
+ */
+const hurryingMax = 0.001;
+
+/**
+ * Kernel time: wall clock at start, but never before the last recorded time; then monotonic, approaching the wall clock by at most
+ * 0.1 % forwards and 10 % backwards. It never steps within a process, so a clock that jumps neither fires nor stalls anything.
  */
 export class KernelClock {
   readonly #clock: Clock;
@@ -28,8 +34,8 @@ export class KernelClock {
     }
     this.#monotonicMs = monotonicMs;
     const aheadMs = this.#clock.wallMs() - (this.#nowMs + passedMs);
-    const bound = passedMs * slewRateMax;
-    this.#nowMs += passedMs + Math.min(bound, Math.max(-bound, aheadMs));
+    const slewMs = Math.min(passedMs * hurryingMax, Math.max(-passedMs * slowingMax, aheadMs));
+    this.#nowMs += passedMs + slewMs;
     return Math.floor(this.#nowMs);
   }
 }
