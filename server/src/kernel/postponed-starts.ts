@@ -11,7 +11,10 @@ export interface PostponedStart {
 }
 
 /** Starts that may wait; beyond it they are refused. */
-const postponedMax = 20_000;
+export const postponedMax: number = 20_000;
+
+/** Bytes of inputs and plans that may wait; beyond it starts are refused. A plan that several share is counted once in a row. */
+export const postponedBytesMax: number = 64 * 1024 * 1024;
 
 /**
  * Starts that wait because the checkpointer lags too far behind: so the tail of the log stays bounded, while reports of running
@@ -19,28 +22,48 @@ const postponedMax = 20_000;
  */
 export class PostponedStarts {
   #starts: PostponedStart[] = [];
+  #bytes = 0;
 
-  /** Keeps a start; or the refusal when too many wait already. */
+  /** Keeps a start; or the refusal when too many, or too long ones, wait already. */
   add(start: PostponedStart): Rejection | undefined {
-    if (this.#starts.length < postponedMax) {
-      this.#starts.push(start);
-      return undefined;
+    const bytes = bytesOf(start.command, this.#starts.at(-1)?.command);
+    if (this.#starts.length >= postponedMax) {
+      return tooMany(`${postponedMax} starts`);
     }
-    return {
-      reason: "PAWL_OVERLOADED",
-      message: `Expected at most ${postponedMax} starts to wait for the disk, but this would be one more. Send it again later.`,
-      detail: {
-        case: "overloaded",
-        value: { resource: "checkpointer", bound: `${postponedMax} starts` },
-      },
-      retryAfterMs: 500,
-    };
+    if (this.#bytes + bytes > postponedBytesMax) {
+      return tooMany(`${postponedBytesMax} bytes of starts`);
+    }
+    this.#starts.push(start);
+    this.#bytes += bytes;
+    return undefined;
   }
 
   /** Takes all that wait, in order. */
   take(): readonly PostponedStart[] {
     const starts = this.#starts;
     this.#starts = [];
+    this.#bytes = 0;
     return starts;
   }
+}
+
+/** What a start keeps in memory while it waits; the plan is the one before's when both are of one workflow. */
+function bytesOf(command: Command, before: Command | undefined): number {
+  if (command.kind === "IntendOperation") {
+    return command.payload?.length ?? 0;
+  }
+  if (command.kind !== "StartRun") {
+    return 0;
+  }
+  const isPlanShared = before?.kind === "StartRun" && before.plan === command.plan;
+  return (command.input?.length ?? 0) + (isPlanShared ? 0 : command.plan.bytes.length);
+}
+
+function tooMany(bound: string): Rejection {
+  return {
+    reason: "PAWL_OVERLOADED",
+    message: `Expected at most ${bound} to wait for the disk, but this would be more. Send it again later.`,
+    detail: { case: "overloaded", value: { resource: "checkpointer", bound } },
+    retryAfterMs: 500,
+  };
 }

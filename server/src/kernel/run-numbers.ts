@@ -1,7 +1,11 @@
 import type { Target } from "./outcome.js";
+import { postponedMax } from "./postponed-starts.js";
 
-/** Numbers reserved at a time; the oldest is given up first. A start follows its reservation within a moment. */
-const reservedMax = 10_000;
+/**
+ * Numbers reserved at a time; the oldest is given up first. Far more than the starts that may be on their way or wait for the disk: one
+ * that lost its number would begin under another, and not find its content.
+ */
+const reservedMax = 10 * postponedMax;
 
 /** Gives numbers to aggregates, in order. One that is about to begin may have its number first, for content that is stored before it. */
 export class RunNumbers {
