@@ -168,12 +168,12 @@ function buildPeople(
 }
 
 /**
- * How late after its deadline a call really takes effect at most. A kernel whose wall clock jumps counts `call_by` up to a tenth faster than
+ * How late after its deadline a call really takes effect at most. A kernel whose wall clock jumps counts `call_by` up to a thousandth faster than
  * the caller does, so there the settle time must cover that too.
  */
 function settleOf({ kernel }: Settings): (settleMs: number, callTimeoutMs: number) => number {
   return (settleMs, callTimeoutMs) =>
     kernel.wallJumps
-      ? Math.max(0, 0.8 * settleMs - 0.11 * (callTimeoutMs + settleMs))
+      ? Math.max(0, settleMs - 2 - 0.002 * (callTimeoutMs + settleMs))
       : settleMs - 1;
 }
