@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
+import { create } from "@bufbuild/protobuf";
+import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_service_pb.js";
 import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
@@ -13,6 +13,7 @@ import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import type { ClientCore } from "./client-core.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
+import { encodePlanOnce } from "./encode-submit.js";
 import { checkId } from "./ids.js";
 import { buildOperationRequest } from "./operation-request.js";
 import { Performance } from "./perform.js";
@@ -193,7 +194,7 @@ export class KernelClient implements Client {
         definition.type === "plan"
           ? definition.message
           : buildPlanMessage(definition.name, { [MAIN_TASK]: { task: definition } }, MAIN_TASK);
-      compiled = { workflow: definition.name, plan, planBytes: toBinary(PlanSchema, plan).length };
+      compiled = { workflow: definition.name, plan, planBytes: encodePlanOnce(plan).length };
       this.#compiled.set(definition, compiled);
     }
     return compiled;
