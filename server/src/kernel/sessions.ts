@@ -210,7 +210,7 @@ export class Sessions {
       progress: (handle, progress) => {
         const lease = leaseOf(handle);
         if (lease !== undefined) {
-          lease.progress = progress;
+          lease.progress = progress.slice(); // Else it would keep the message that it came in.
           loop.work.leases.renew(lease);
         }
         return lease !== undefined;

@@ -67,7 +67,7 @@ describe("CompleteTask", () => {
       received: received === undefined ? nothing : sha256(received),
       differs: "output",
     });
-    expect(scenario.state.tasks[0]?.output).toBe(recorded);
+    expect(scenario.state.tasks[0]?.output).toEqual(recorded);
   });
 
   it("refuses to turn a recorded failure into a completion", () => {

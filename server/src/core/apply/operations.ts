@@ -4,6 +4,7 @@ import type { MutableOperation, MutableRun } from "../state.js";
 import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import { addUnsettled, indexOperation } from "./indices.js";
+import { keepBytes, keepFailure } from "./keep.js";
 
 /** The operation of this number. */
 export function operationOf(run: MutableRun, number: number): MutableOperation {
@@ -81,7 +82,11 @@ function declareOperation(
   }
   run.operations.push({
     number: event.operation,
-    declaration,
+    declaration: {
+      ...declaration,
+      payload: keepBytes(declaration.payload),
+      fingerprint: keepBytes(declaration.fingerprint),
+    },
     status: OperationStatus.INTENDED,
     version: 1,
     intentId: event.intentId,
@@ -116,11 +121,11 @@ export function applyOperationObserved(
   const { outcome } = event;
   operation.callOpen = false;
   if (outcome.case === "result") {
-    operation.result = outcome.value;
+    operation.result = keepBytes(outcome.value);
     operation.settledIntentId = event.intentId;
     operation.reconciled = event.late;
   } else if (outcome.case !== undefined) {
-    operation.failure = outcome.value;
+    operation.failure = keepFailure(outcome.value);
     if (outcome.case === "refused") {
       operation.settledIntentId = event.intentId;
       operation.reconciled = event.late;
@@ -148,10 +153,10 @@ export function applyOperationReconciled(
   const operation = operationOf(run, event.operation);
   const { finding } = event;
   if (finding.case === "found") {
-    operation.result = finding.value;
+    operation.result = keepBytes(finding.value);
     operation.reconciled = true;
   } else if (finding.case === "unknown") {
-    operation.failure = finding.value;
+    operation.failure = keepFailure(finding.value);
     operation.lookUps++;
     operation.lookUpAtMs = event.lookUpAtMs;
   } else {

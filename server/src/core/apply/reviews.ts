@@ -8,6 +8,7 @@ import type { MutableReview, MutableRun } from "../state.js";
 import { isSettled, isTaskClosed } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { keepBytes } from "./keep.js";
 import { settleTask, taskOf } from "./move-task.js";
 import { moveOperation, operationOf } from "./operations.js";
 
@@ -72,7 +73,7 @@ export function applyReviewResolved(
   review.choice = event.choice;
   review.reason = event.reason;
   review.principal = event.principal;
-  review.result = event.result;
+  review.result = keepBytes(event.result);
   review.version++;
   if (review.subject === ReviewSubject.OPERATION) {
     resolveOperation(run, review, meta);

@@ -4,6 +4,7 @@ import type { MutableRun } from "../state.js";
 import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { keepFailure } from "./keep.js";
 import { moveTask } from "./move-task.js";
 
 /** Somebody asked the run to stop: what nobody holds ends at once, what is leased is told. */
@@ -43,7 +44,7 @@ export function applyRunClosed(
   run.status = event.status;
   run.version++;
   run.closedAtMs = meta.atMs;
-  run.failure = event.failure;
+  run.failure = keepFailure(event.failure);
   if (run.openTasks > 0) {
     for (const task of run.tasks) {
       if (!isTaskClosed(task.status)) {

@@ -5,6 +5,7 @@ import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
 import { emptyIndices } from "./indices.js";
+import { keepBytes } from "./keep.js";
 
 /** Makes the state of a run from its first event. */
 export function applyRunStarted(
@@ -19,8 +20,8 @@ export function applyRunStarted(
     runId: event.runId,
     incarnation: event.incarnation,
     workflow: event.workflow,
-    input: event.input,
-    fingerprint: event.fingerprint,
+    input: keepBytes(event.input),
+    fingerprint: keepBytes(event.fingerprint),
     labels: event.labels,
     traceparent: event.traceparent,
     principal: event.principal,

@@ -2,6 +2,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, stepIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import { indexStep } from "./indices.js";
+import { keepBytes, keepFailure } from "./keep.js";
 
 /** Code of a task recorded a value. */
 export function applyStepRecorded(
@@ -19,8 +20,8 @@ export function applyStepRecorded(
     task: event.task,
     name: event.name,
     key: event.key,
-    value: event.value,
-    failure: event.failure,
+    value: keepBytes(event.value),
+    failure: keepFailure(event.failure),
     seenThrough: event.seenThrough,
     observedAtMs: event.observedAtMs,
     eventNumber: meta.number,

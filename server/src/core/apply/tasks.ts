@@ -5,6 +5,7 @@ import { lostLeaseCause } from "../lease-cause.js";
 import type { MutableRun } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { keepBytes, keepFailure } from "./keep.js";
 import {
   leasedTaskOf,
   makeReady,
@@ -51,8 +52,8 @@ export function applyLeaseEnded(
   task.leaseEndReason = event.reason;
   task.dueAtMs = event.readyAtMs;
   task.unacknowledgedOffers = event.unacknowledgedOffers;
-  task.progress = event.progress ?? task.progress;
-  task.failure = event.failure ?? task.failure;
+  task.progress = keepBytes(event.progress) ?? task.progress;
+  task.failure = keepFailure(event.failure) ?? task.failure;
   if (event.usesAttempt) {
     task.usedAttempts++;
   }
@@ -72,7 +73,7 @@ export function applyTaskCompleted(
   hooks: ApplyHooks,
 ): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
-  task.output = event.output;
+  task.output = keepBytes(event.output);
   task.reportedLeaseVersion = event.leaseVersion;
   task.usedAttempts++;
   task.sessionId = "";
@@ -90,10 +91,10 @@ export function applyAttemptFailed(
   hooks: ApplyHooks,
 ): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
-  task.failure = event.failure;
+  task.failure = keepFailure(event.failure);
   task.reportedLeaseVersion = event.leaseVersion;
   task.dueAtMs = event.readyAtMs;
-  task.progress = event.progress ?? task.progress;
+  task.progress = keepBytes(event.progress) ?? task.progress;
   task.unacknowledgedOffers = 0;
   task.usedAttempts++;
   task.sessionId = "";
@@ -122,7 +123,7 @@ export function applyTaskTimedOut(
 ): void {
   const task = taskOf(run, event.task);
   const wasLeased = task.status === TaskStatus.LEASED;
-  task.failure = event.failure;
+  task.failure = keepFailure(event.failure);
   task.leaseEndReason = wasLeased ? LeaseEndReason.TIMED_OUT : task.leaseEndReason;
   task.sessionId = "";
   moveTask(run, task, TaskStatus.FAILED, meta);
@@ -141,7 +142,7 @@ export function applyTaskCancelled(
   hooks: ApplyHooks,
 ): void {
   const task = leasedTaskOf(run, event.task, event.leaseVersion);
-  task.failure = event.failure ?? task.failure;
+  task.failure = keepFailure(event.failure) ?? task.failure;
   task.reportedLeaseVersion = event.leaseVersion;
   task.sessionId = "";
   moveTask(run, task, TaskStatus.CANCELLED, meta);
