@@ -209,6 +209,11 @@ test("an unknown outcome at an opaque sink goes to a person, and the lease ends"
   expect(resolved.existing).toBe(false);
   const again = await server.grpc.unary(ReviewService.method.resolveReview, decision);
   expect(again.existing).toBe(true);
+  const { result: _, ...undone } = decision;
+  const other = { ...undone, choice: ReviewChoice.RETRY };
+  await expect(server.grpc.unary(ReviewService.method.resolveReview, other)).rejects.toThrow(
+    `Expected the review "${decision.reviewId}" to be asked for with the recorded choice, but it differs. The recorded decision stays.`,
+  );
   worker.send({ credits: 1 });
   offer = await worker.offer();
   const reuse = expectCase(await intend("last", what), "reuse");

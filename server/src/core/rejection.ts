@@ -118,11 +118,14 @@ export interface Conflict {
 /** Builds the refusal of the same identity with another content. */
 export function fingerprintConflict(conflict: Conflict): Rejection {
   const { entity, id, differs } = conflict;
+  // A decision has no other identity that a second one could take.
+  const stays =
+    entity === "review"
+      ? "The recorded decision stays."
+      : "The recorded one stays; use another id for another request.";
   return {
     reason: "PAWL_FINGERPRINT_CONFLICT",
-    message:
-      `Expected the ${entity} "${id}" to be asked for with the recorded ${differs}, but it differs. ` +
-      "The recorded one stays; use another id for another request.",
+    message: `Expected the ${entity} "${id}" to be asked for with the recorded ${differs}, but it differs. ${stays}`,
     detail: { case: "fingerprintConflict", value: { ...conflict } },
   };
 }

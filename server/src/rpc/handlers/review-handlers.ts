@@ -8,7 +8,7 @@ import type {
   ResolveReviewResponseSchema,
   ReviewService,
 } from "@pawl/proto/v1/review_service_pb.js";
-import { notFound } from "../../core/rejection.js";
+import { fingerprintConflict, notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { Page } from "../../kernel/kernel-api.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
@@ -154,9 +154,17 @@ async function withReviewId<T>(reviewId: string, work: () => Promise<T>): Promis
   try {
     return await work();
   } catch (error) {
-    const isAbsent =
-      error instanceof RejectionError &&
-      (error.code === "PAWL_RUN_NOT_FOUND" || error.code === "PAWL_REVIEW_NOT_FOUND");
-    throw isAbsent ? new RejectionError(notFound("review", reviewId)) : error;
+    throw restateReview(error, reviewId);
   }
+}
+
+function restateReview(error: unknown, reviewId: string): unknown {
+  if (!(error instanceof RejectionError)) return error;
+  if (error.code === "PAWL_RUN_NOT_FOUND" || error.code === "PAWL_REVIEW_NOT_FOUND") {
+    return new RejectionError(notFound("review", reviewId));
+  }
+  const { detail } = error.rejection;
+  return detail?.case === "fingerprintConflict"
+    ? new RejectionError(fingerprintConflict({ ...detail.value, id: reviewId }))
+    : error;
 }
