@@ -93,6 +93,8 @@ function printReviews({ out, followUps }: KernelSession, reviews: readonly Revie
   const keys = reviews.map(({ operationKey }) => operationKey).filter((key) => key !== "");
   out.next([
     ...[...new Set(keys)].slice(0, 3).map((key) => followUps.command("op show", [key])),
-    "npx --no pawl reviews resolve --help",
+    ...(reviews.some(({ resolvedAt }) => resolvedAt === undefined)
+      ? ["npx --no pawl reviews resolve --help"]
+      : []),
   ]);
 }
