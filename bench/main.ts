@@ -42,25 +42,62 @@ function print(figures: Figures, asJson: boolean): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs the named benches, or all. Exit code 0, 1 when an outcome was wrong or (`--check`) a floor was missed, 2 for bad arguments. */
-export async function main(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+const usage = `usage: npm run bench [-- [NAME…] [--json] [--check] [--mini]]
+  NAME     ${Object.keys(benches).join(", ")}; without one all
+  --json   print one JSON object a line
+  --check  end with 1 when a floor is missed
+  --mini   take seconds, and say nothing about speed`;
+
+function readArguments(argv: readonly string[]): {
+  readonly positionals: readonly string[];
+  readonly values: {
+    readonly json: boolean;
+    readonly check: boolean;
+    readonly mini: boolean;
+    readonly help: boolean;
+  };
+} {
+  return parseArgs({
     args: [...argv],
     allowPositionals: true,
     options: {
       json: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       mini: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
+}
+
+/** Runs the named benches, or all. Exit code 0, 1 when an outcome was wrong or (`--check`) a floor was missed, 2 for bad arguments. */
+export async function main(argv: readonly string[]): Promise<number> {
+  let given: ReturnType<typeof readArguments>;
+  try {
+    given = readArguments(argv);
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+  const { values, positionals } = given;
+  if (values.help) {
+    process.stdout.write(`${usage}\n`);
+    return 0;
+  }
   const names = positionals.length === 0 ? Object.keys(benches) : positionals;
   const unknown = names.find((name) => benches[name] === undefined);
-  if (unknown !== undefined) {
-    process.stderr.write(
-      `Expected one of ${Object.keys(benches).join(", ")}, but got "${unknown}".\n`,
-    );
-    return 2;
-  }
+  return unknown === undefined
+    ? measureAll(names, values)
+    : refuse(`Expected one of ${Object.keys(benches).join(", ")}, but got "${unknown}".`);
+}
+
+function refuse(message: string): number {
+  process.stderr.write(`npm run bench: ${message}\n${usage}\n`);
+  return 2;
+}
+
+async function measureAll(
+  names: readonly string[],
+  values: { readonly json: boolean; readonly check: boolean; readonly mini: boolean },
+): Promise<number> {
   let exitCode = 0;
   for (const name of names) {
     for await (const figures of benches[name]?.(values.mini) ?? []) {
