@@ -202,6 +202,18 @@ describe("what stays in memory", () => {
     expect(memory.kernel.residency.size).toBe(20);
   });
 
+  it("lets starts go on that waited for what a start of the kernel had not looked at yet", async () => {
+    const memory = await MemoryKernel.create({ lagBytes: 10 });
+    await start(memory, "r1");
+    await memory.time.advance(3000);
+    memory.powerCut();
+    await memory.open();
+    expect(memory.kernel.checkpointer.isLagging()).toBe(true);
+    const started = memory.kernel.ask(runOf("r2"), startRun(onePlan, { runId: "r2" }));
+    await memory.time.settle();
+    expect(await started).toMatchObject({ accepted: true });
+  });
+
   it("has starts wait while it lags behind, and lets them go on when it has caught up", async () => {
     const memory = await MemoryKernel.create({ lagBytes: 500, beginBytes: 1_000_000 });
     let index = 0;

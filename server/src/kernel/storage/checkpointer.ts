@@ -138,6 +138,7 @@ export class Checkpointer implements LoopListener {
     this.#isOpen = true;
     // What the tail told again although rows knew it already is not unsaved.
     this.#unsavedBytes = this.#dirty.unsavedBytes();
+    this.#resumeStarts();
     this.#consider();
   }
 
@@ -321,14 +322,19 @@ export class Checkpointer implements LoopListener {
     this.#seal(batch.chunks);
     this.relieve();
     this.#trimmer.trim(horizon, this.#nowMs, (error) => this.#loop?.fail(error));
-    if (this.#wasLagging && !this.isLagging()) {
-      this.#wasLagging = false;
-      this.#loop?.resumeStarts();
-    }
+    this.#resumeStarts();
     // Behind a seal the next batch waits for the seal's turn (`unsaved`): with its events pending the store's own run could not be
     // taken along, and would hold the horizon where it is for as long as batches follow each other.
     if (this.#storeRun.pending.length === 0) {
       this.#consider();
+    }
+  }
+
+  /** Lets starts go on that waited, when it lags no more. */
+  #resumeStarts(): void {
+    if (this.#wasLagging && !this.isLagging()) {
+      this.#wasLagging = false;
+      this.#loop?.resumeStarts();
     }
   }
 
