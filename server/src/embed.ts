@@ -9,6 +9,8 @@ import { startServer } from "./rpc/server.js";
 export interface EmbedOptions {
   /** Data folder. Made when it is absent or empty. */
   readonly dir: string;
+  /** Told of every fault of the kernel's own code, and where it happened. Default: a line on stderr. */
+  readonly onFault?: (error: unknown, where: string) => void;
 }
 
 /** A kernel that runs inside this process and serves it alone. */
@@ -32,14 +34,18 @@ const socketPathBytesMax = 100;
  */
 export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
   const directory = resolve(options.dir);
+  const onFault = options.onFault ?? tellFault;
   const folder = await openDataFolder(directory, { create: true });
   const opened: { close: () => Promise<void> }[] = [folder];
   try {
-    const kernel = await openKernel({ store: folder.store });
+    const kernel = await openKernel({
+      store: folder.store,
+      onFault: ({ error, command }) => onFault(error, command),
+    });
     opened.push(kernel);
     const place = await placeSocket(directory);
     opened.push({ close: place.remove });
-    const server = await startServer({ kernel, socketPath: place.path });
+    const server = await startServer({ kernel, socketPath: place.path, onFault });
     await chmod(place.path, 0o600);
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -62,6 +68,11 @@ export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
     }
     throw error;
   }
+}
+
+function tellFault(error: unknown, where: string): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`pawl: a defect in ${where} was contained: ${text}\n`);
 }
 
 interface SocketPlace {

@@ -52,8 +52,7 @@ export function callSink(
       abort.abort(error);
       resolve(unknown(error, false));
     });
-    const call = makeCall(recorded, abort.signal);
-    void settle(operation, () => operation.call(call)).then((outcome) => {
+    void settle(operation, () => operation.call(callOf(recorded, abort.signal))).then((outcome) => {
       timer.cancel();
       if (isLate) {
         onLate(outcome);
@@ -109,6 +108,15 @@ function aborted(signal: AbortSignal): Promise<never> {
 function makeCall(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
   const payload = deepFreeze(decodePayload(recorded.payload, "the recorded payload"));
   return { key: recorded.key, uuid: recorded.uuid, target: recorded.target, payload, signal };
+}
+
+/** As `makeCall`. A recorded payload that cannot be read here is told as a call that never left: nothing was sent. */
+function callOf(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
+  try {
+    return makeCall(recorded, signal);
+  } catch (cause) {
+    throw new NotSent(`The recorded payload of "${recorded.key}" cannot be read here.`, { cause });
+  }
 }
 
 /** Runs a call to its end; never rejects. */

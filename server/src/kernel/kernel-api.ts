@@ -157,8 +157,6 @@ export interface KernelApi {
     target: Target,
     to: { readonly receiver: Receiver; readonly tag: number },
   ): { cancel(): void };
-  /** The same as a promise; undefined when `waitMs` passed first. */
-  awaitRunOnce<T>(target: Target, waitMs: number, project: (run: Run) => T): Promise<T | undefined>;
   /** One page of runs, newest first. */
   listRuns<T>(
     filter: RunFilter,

@@ -170,40 +170,6 @@ export class Kernel implements KernelApi {
     };
   }
 
-  async awaitRunOnce<T>(
-    target: Target,
-    waitMs: number,
-    project: (run: Run) => T,
-  ): Promise<T | undefined> {
-    const { promises } = this.#loop;
-    return await new Promise<T | undefined>((resolve, reject) => {
-      let timer: { cancel(): void } | undefined;
-      const settle = (value: T | undefined): void => {
-        timer?.cancel();
-        resolve(value);
-      };
-      const refuse = (error: unknown): void => {
-        timer?.cancel();
-        reject(error);
-      };
-      const tag = promises.expect(
-        (outcome) => {
-          if (!outcome.accepted) {
-            throw new RejectionError(outcome.rejection);
-          }
-          return project(outcome.run);
-        },
-        settle,
-        refuse,
-      );
-      const waiting = this.awaitRun(target, { receiver: promises, tag });
-      timer = this.#parts.timers.after(waitMs, () => {
-        waiting.cancel();
-        resolve(undefined);
-      });
-    });
-  }
-
   listRuns<T>(
     filter: RunFilter,
     page: { size: number; token: string },

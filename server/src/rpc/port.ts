@@ -36,6 +36,8 @@ export interface PortOptions {
   readonly handshakeMs: number;
   /** Takes connections that begin with the preface of HTTP/2. */
   readonly onHttp2: (socket: Socket) => void;
+  /** Told when a connection could not be accepted. */
+  readonly onError: (error: Error) => void;
   /** Takes all others. */
   readonly onHttp1: (socket: Socket) => void;
 }
@@ -79,13 +81,14 @@ export class Port {
       throw new ListenError("PAWL_HOST_REFUSED", message, options);
     }
     const opened = new Port(options);
+    const server = opened.#server;
     await new Promise<void>((resolve, reject) => {
-      opened.#server.once("error", (error) => reject(listenError(error, options)));
-      opened.#server.listen(
-        socketPath === undefined ? { host, port } : { path: socketPath },
-        resolve,
-      );
+      server.once("error", (error) => reject(listenError(error, options)));
+      server.listen(socketPath === undefined ? { host, port } : { path: socketPath }, resolve);
     });
+    // From now on an error is one of accepting a connection (no more descriptors, for one); those that are open go on.
+    server.removeAllListeners("error");
+    server.on("error", options.onError);
     return opened;
   }
 

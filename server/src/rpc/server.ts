@@ -87,6 +87,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     socketPath: options.socketPath,
     handshakeMs,
     timers: edge.timers,
+    onError: (error) => edge.onFault(error, "accepting connections"),
     onHttp2: (socket) => injector.injectConnection(socket),
     onHttp1: (socket) => front.emit("connection", socket),
   });
