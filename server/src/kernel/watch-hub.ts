@@ -120,12 +120,20 @@ export class WatchHub {
       return;
     }
     const decoded = new Map<number, readonly WatchedEvent[]>();
+    const all = [...turn.slices.keys()];
+    const byRun = slicesByRun(turn);
     for (const watch of this.#watches) {
+      const { runNumber } = watch.filter;
       const events: WatchedEvent[] = [];
       let bytes = 0;
-      for (const [index, slice] of turn.slices.entries()) {
+      for (const index of runNumber === undefined ? all : (byRun.get(runNumber) ?? [])) {
+        const slice = turn.slices[index];
         const resident = turn.sliceOwners[index];
-        if (resident === undefined || !matchesFilter(watch.filter, resident)) {
+        if (
+          slice === undefined ||
+          resident === undefined ||
+          !matchesFilter(watch.filter, resident)
+        ) {
           continue;
         }
         const ofSlice = decoded.get(index) ?? describeEvents(resident, [...decodeEvents(slice)]);
@@ -239,6 +247,20 @@ export class WatchHub {
     this.#watches.delete(watch);
     watch.resume();
   }
+}
+
+/** Places of a turn's slices by run: a thousand watchers of single runs must not each look at every slice. */
+function slicesByRun(turn: Turn): ReadonlyMap<number, readonly number[]> {
+  const byRun = new Map<number, number[]>();
+  for (const [index, resident] of turn.sliceOwners.entries()) {
+    const places = byRun.get(resident.number);
+    if (places === undefined) {
+      byRun.set(resident.number, [index]);
+    } else {
+      places.push(index);
+    }
+  }
+  return byRun;
 }
 
 /** True for a run that the filter wants. */
