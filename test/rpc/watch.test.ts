@@ -245,3 +245,25 @@ test("claims give what is there, or nothing once the wait is over", async () => 
   await server.grpc.unary(run.startRuns, { runs: [oneTask("c", "k2")] });
   expect((await claim(server.json, "k2")).runId).toBe("c");
 });
+
+test("a position that somebody made up is refused, and not told as damage of the log", async () => {
+  const offer = await leasedRun(server.grpc, "r");
+  const { position } = await server.grpc.unary(RunService.method.startRuns, {
+    runs: [oneTask("s", "other")],
+  });
+  await complete(server.grpc, offer, "done");
+  const firstTypes = async (from: Uint8Array): Promise<string[]> => {
+    for await (const { events } of server.grpc.stream(run.watchRuns, { position: from })) {
+      if (events.length > 0) {
+        return events.map(({ event }) => event?.type ?? "");
+      }
+    }
+    return [];
+  };
+  const forged = Uint8Array.from(position);
+  const last = forged.length - 1;
+  forged[last] = (forged[last] ?? 0) ^ 1;
+  const refused = await firstTypes(forged).catch((error: unknown) => error);
+  expect(codeAndReason(refused)).toBe("INVALID_ARGUMENT PAWL_INVALID_POSITION");
+  expect(await firstTypes(position)).toEqual(["TaskCompleted", "RunClosed"]);
+});

@@ -1,7 +1,8 @@
 import { invalidField } from "../../core/rejection.js";
-import { readLog } from "../../log/log-reader.js";
+import { equalBytes } from "../../log/bytes.js";
+import { readLastSegment, readLog } from "../../log/log-reader.js";
 import { readMeta } from "../../log/meta.js";
-import { chainPointOf, type Segment } from "../../log/segment.js";
+import { type ChainPoint, chainPointOf, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { decodeEvents } from "../decode-events.js";
 import type { WatchedEvent } from "../kernel-api.js";
@@ -74,23 +75,40 @@ async function* readNamespace(
         "List the runs, then watch from now on.",
     });
   }
-  if (after.sequence > 0 && after.hash.every((byte) => byte === 0)) {
-    throw new RejectionError({
-      ...invalidField(
-        "position",
-        "a position that WatchRuns or an acknowledgement gave",
-        "one of a single run's history",
-      ),
-      reason: "PAWL_INVALID_POSITION",
-    });
-  }
-  const from = after.sequence === anchor.sequence ? anchor : after;
-  for await (const segment of readLog(parts.store, { partition: parts.partition, after: from })) {
+  await requireOwnPosition(parts, after, anchor);
+  for await (const segment of readLog(parts.store, { partition: parts.partition, after })) {
     if (segment.firstSequence > through) {
       return;
     }
     yield await readSegmentEvents(parts.loop, segment, filter);
   }
+}
+
+/**
+ * A position must name a segment of this log by its hash: a place within one run's history does not, and one that somebody made up must not
+ * pass for damage of the log.
+ */
+async function requireOwnPosition(
+  { store, partition }: WatchedLogParts,
+  after: Position,
+  anchor: ChainPoint,
+): Promise<void> {
+  const segment =
+    after.sequence === anchor.sequence
+      ? undefined
+      : await readLastSegment(store, partition, after.sequence);
+  const known = segment === undefined ? anchor : chainPointOf(segment);
+  if (known.sequence === after.sequence && equalBytes(known.hash, after.hash)) {
+    return;
+  }
+  throw new RejectionError({
+    ...invalidField(
+      "position",
+      "a position that WatchRuns or an acknowledgement gave",
+      "one of a single run's history, or of no segment of this log",
+    ),
+    reason: "PAWL_INVALID_POSITION",
+  });
 }
 
 async function readSegmentEvents(
