@@ -255,7 +255,7 @@ test("a position that somebody made up is refused, and not told as damage of the
   const firstTypes = async (from: Uint8Array): Promise<string[]> => {
     for await (const { events } of server.grpc.stream(run.watchRuns, { position: from })) {
       if (events.length > 0) {
-        return events.map(({ event }) => event?.type ?? "");
+        return events.map((each) => each.event?.type ?? "");
       }
     }
     return [];
