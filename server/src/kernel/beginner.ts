@@ -1,0 +1,102 @@
+import { applyFirst, emptyLedger } from "../core/apply.js";
+import type { Command, StartRun } from "../core/command.js";
+import { decide, decideStartRun } from "../core/decide.js";
+import type { Decision } from "../core/decision.js";
+import { notFound, type Rejection } from "../core/rejection.js";
+import type { MutableRun } from "../core/state.js";
+import type { Decider } from "./decider.js";
+import type { FaultLog } from "./fault-log.js";
+import type { OpenWork } from "./open-work.js";
+import { type Outcome, type Target, targetNotFound } from "./outcome.js";
+import type { PlanCache } from "./plan-cache.js";
+import type { Residency } from "./residency.js";
+import { nothingStored, Resident } from "./resident.js";
+import type { RunNumbers } from "./run-numbers.js";
+import type { Turns } from "./turns.js";
+
+/** What beginning an aggregate needs of the loop. */
+export interface BeginnerParts {
+  readonly decider: Decider;
+  readonly residency: Residency;
+  readonly work: OpenWork;
+  readonly turns: Turns;
+  readonly faults: FaultLog;
+  readonly plans: PlanCache;
+  readonly numbers: RunNumbers;
+  /** Asked before a new aggregate is made: why it must be refused now, or undefined. */
+  readonly admit: () => Rejection | undefined;
+}
+
+/** Begins aggregates: runs by their start, ledgers by their first intent. What targets nothing else is refused as not found. */
+export class Beginner {
+  readonly #parts: BeginnerParts;
+
+  constructor(parts: BeginnerParts) {
+    this.#parts = parts;
+  }
+
+  /** Decides a command on an aggregate that does not exist. */
+  withoutState(target: Target, command: Command, principal: string): Outcome {
+    if (command.kind === "StartRun") {
+      return this.#startRun(target, command, principal);
+    }
+    if (command.kind === "IntendOperation" && target.kind === "ledger") {
+      return this.#openLedger(target, command, principal);
+    }
+    return { accepted: false, rejection: targetNotFound(target) };
+  }
+
+  #startRun(target: Target, command: StartRun, principal: string): Outcome {
+    const refusal = this.#parts.admit();
+    if (refusal !== undefined) {
+      return { accepted: false, rejection: refusal };
+    }
+    const context = this.#parts.decider.contextFor(principal);
+    return this.#begin(target, decideStartRun(undefined, command, context), context.nowMs);
+  }
+
+  #openLedger(
+    target: Target,
+    command: Extract<Command, { kind: "IntendOperation" }>,
+    principal: string,
+  ): Outcome {
+    const refusal = this.#parts.admit();
+    if (refusal !== undefined) {
+      return { accepted: false, rejection: refusal };
+    }
+    const context = this.#parts.decider.contextFor(principal);
+    return this.#begin(target, decide(emptyLedgerState, command, context), context.nowMs);
+  }
+
+  /** Makes an aggregate from the decision that begins it. */
+  #begin(target: Target, decision: Decision, nowMs: number): Outcome {
+    const first = decision.accepted ? decision.events[0] : undefined;
+    if (!decision.accepted || first === undefined) {
+      return decision.accepted
+        ? { accepted: false, rejection: notFound("run", "") }
+        : { accepted: false, rejection: decision.rejection };
+    }
+    const number = this.#parts.numbers.take(target);
+    this.#parts.work.current = number;
+    try {
+      const run = applyFirst(
+        first,
+        { atMs: nowMs, number: 1 },
+        this.#parts.plans.recorded,
+        this.#parts.work.hooks,
+      );
+      const resident = new Resident(number, run, nothingStored, []);
+      this.#parts.residency.add(resident);
+      // Nothing follows from a first event: a run has at least one task, and an operation is under way.
+      this.#parts.turns.push(resident, first, nowMs);
+      return { accepted: true, reply: decision.reply, run, runNumber: number };
+    } catch (error) {
+      const text = this.#parts.faults.record(number, first.case, error);
+      const message = `Expected the kernel to begin the run, but it failed: ${text}. Nothing was stored.`;
+      return { accepted: false, rejection: { reason: "PAWL_INTERNAL", message } };
+    }
+  }
+}
+
+/** Never changed: decide only reads it. */
+const emptyLedgerState: MutableRun = emptyLedger();

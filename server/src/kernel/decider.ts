@@ -1,0 +1,183 @@
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { apply } from "../core/apply.js";
+import type { Command } from "../core/command.js";
+import type { DecideContext } from "../core/context.js";
+import { decideFollowUp } from "../core/decide/follow-up.js";
+import { decide, decideStartRun } from "../core/decide.js";
+import type { Decision } from "../core/decision.js";
+import type { EventBody } from "../core/event.js";
+import { sha256 } from "../log/sha256.js";
+import type { FaultLog } from "./fault-log.js";
+import type { KernelClock } from "./kernel-clock.js";
+import type { OpenWork } from "./open-work.js";
+import type { Outcome, Receiver } from "./outcome.js";
+import type { Random } from "./ports.js";
+import type { Residency } from "./residency.js";
+import type { Resident } from "./resident.js";
+import type { Turns } from "./turns.js";
+import type { Waiters } from "./waiters.js";
+
+/** What deciding needs of the loop. */
+export interface DeciderParts {
+  readonly clock: KernelClock;
+  readonly random: Random;
+  readonly residency: Residency;
+  readonly work: OpenWork;
+  readonly turns: Turns;
+  readonly faults: FaultLog;
+  readonly waiters: Waiters;
+  /** Has a receiver released with the turn that gathers. */
+  readonly register: (receiver: Receiver) => void;
+}
+
+/**
+ * Decides commands on runs in memory, applies their events at once, and puts these into the turn that gathers. What `decide` or `apply`
+ * throws sets aside the one run it happened on.
+ */
+export class Decider {
+  readonly #parts: DeciderParts;
+  readonly #context: {
+    nowMs: number;
+    principal: string;
+    random: () => number;
+    sha256: typeof sha256;
+  };
+  /** Runs that ended by the events being applied, and whose waiters are told after them. */
+  #closed: Resident[] = [];
+
+  constructor(parts: DeciderParts) {
+    this.#parts = parts;
+    this.#context = { nowMs: 0, principal: "", random: () => parts.random.fraction(), sha256 };
+  }
+
+  /** Decides a command on a run in memory and applies its events. */
+  decideOn(resident: Resident, command: Command, principal = ""): Outcome {
+    const context = this.contextFor(principal);
+    const decided = this.#guard(resident, command.kind, () => {
+      const decision =
+        command.kind === "StartRun"
+          ? decideStartRun(resident.run, command, context)
+          : decide(resident.run, this.#parts.work.withProgress(resident, command), context);
+      if (decision.accepted && decision.events.length > 0) {
+        this.#applyAll(resident, decision.events, context.nowMs);
+      }
+      return decision;
+    });
+    return toOutcome(decided, resident);
+  }
+
+  /** What a decision may know beside the state: the time, the principal, chance. Valid until the next call. */
+  contextFor(principal: string): DecideContext {
+    this.#context.nowMs = this.#parts.clock.now();
+    this.#context.principal = principal;
+    return this.#context;
+  }
+
+  /** Notes that a run ended by the events being applied. */
+  noteClosed(runNumber: number): void {
+    const resident = this.#parts.residency.resident(runNumber);
+    if (resident !== undefined) {
+      this.#closed.push(resident);
+    }
+  }
+
+  #applyAll(resident: Resident, events: readonly EventBody[], nowMs: number): void {
+    this.#parts.work.current = resident.number;
+    for (const body of events) {
+      apply(
+        resident.run,
+        body,
+        { atMs: nowMs, number: resident.run.eventCount + 1 },
+        this.#parts.work.hooks,
+      );
+      this.#parts.turns.push(resident, body, nowMs);
+    }
+    this.#followUp(resident, nowMs);
+  }
+
+  #followUp(resident: Resident, nowMs: number): void {
+    for (
+      let events = decideFollowUp(resident.run);
+      events.length > 0;
+      events = decideFollowUp(resident.run)
+    ) {
+      for (const body of events) {
+        apply(
+          resident.run,
+          body,
+          { atMs: nowMs, number: resident.run.eventCount + 1 },
+          this.#parts.work.hooks,
+        );
+        this.#parts.turns.push(resident, body, nowMs);
+      }
+    }
+    if (this.#closed.length > 0) {
+      for (const closed of this.#closed.splice(0)) {
+        this.#parts.waiters.closed(closed.number, closed.run, (receiver) =>
+          this.#parts.register(receiver),
+        );
+      }
+    }
+  }
+
+  /**
+   * Runs decide and apply for one run. What they throw is a fault of the kernel's own code, or of that run's history: that run alone is
+   * set aside for a person, and all others are served.
+   */
+  #guard(resident: Resident, command: string, work: () => Decision): Decision {
+    const pendingBefore = resident.pending.length;
+    try {
+      return resident.run.fault !== "" && !allowedWhenFaulted.has(command)
+        ? this.#parts.faults.refuse(resident)
+        : work();
+    } catch (error) {
+      this.#closed = [];
+      resident.pending.length = pendingBefore;
+      this.#setAside(resident, command, error);
+      return this.#parts.faults.refuse(resident);
+    }
+  }
+
+  #setAside(resident: Resident, command: string, error: unknown): void {
+    const text = this.#parts.faults.record(resident.number, command, error);
+    try {
+      resident.run = this.#parts.residency.rebuild(resident, this.#parts.turns.baseMs);
+      this.#parts.work.adopt(resident);
+      this.#applyAll(
+        resident,
+        [
+          { case: "runFaulted", value: { command, error: text } },
+          {
+            case: "reviewOpened",
+            value: {
+              review: resident.run.reviews.length,
+              subject: ReviewSubject.RUN,
+              operation: 0,
+              task: 0,
+              known: `The kernel failed while it handled ${command}: ${text}. Retry when the cause is mended, or terminate the run.`,
+            },
+          },
+        ],
+        this.#parts.clock.now(),
+      );
+    } catch (again) {
+      // Its history itself does not apply: it stays set aside in memory, and is found so again after a restart.
+      this.#parts.faults.record(resident.number, "rebuild", again);
+      resident.run.fault = `${command}: ${text}`;
+      resident.run.eventCount = resident.recordedEvents;
+      resident.isSound = false;
+    }
+  }
+}
+
+const allowedWhenFaulted: ReadonlySet<string> = new Set([
+  "ResolveReview",
+  "TerminateRun",
+  "ObserveOperation",
+]);
+
+function toOutcome(decision: Decision, resident: Resident): Outcome {
+  return decision.accepted
+    ? { accepted: true, reply: decision.reply, run: resident.run, runNumber: resident.number }
+    : { accepted: false, rejection: decision.rejection };
+}

@@ -1,0 +1,36 @@
+import type { Rejection } from "../core/rejection.js";
+import type { Committer } from "./committer.js";
+import type { KernelClock } from "./kernel-clock.js";
+import type { PlanCache } from "./plan-cache.js";
+import type { Random, Timers } from "./ports.js";
+import type { PositionCodec } from "./position.js";
+import type { Residency } from "./residency.js";
+import type { Resident } from "./resident.js";
+import type { Turn } from "./turn.js";
+
+/** What the loop is built from. */
+export interface LoopParts {
+  readonly clock: KernelClock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly residency: Residency;
+  readonly committer: Committer;
+  readonly positions: PositionCodec;
+  readonly plans: PlanCache;
+  /** Number for the next aggregate. */
+  readonly nextRunNumber: number;
+  /** Asked before a new aggregate is made: why it must be refused now, or undefined. */
+  readonly admit: () => Rejection | undefined;
+  /** True while new aggregates must wait because the checkpointer lags too far behind. */
+  readonly isLagging: () => boolean;
+}
+
+/** What the loop tells those around it. */
+export interface LoopListener {
+  /** Runs have new slices: the checkpointer has work. Called when the segment was handed over, before it is durable. */
+  unsaved(residents: readonly Resident[], bytes: number): void;
+  /** A turn is durable. */
+  durable(turn: Turn): void;
+  /** The store failed. Nothing more is acknowledged. */
+  failed(error: Error): void;
+}
