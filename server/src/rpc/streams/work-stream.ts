@@ -1,42 +1,27 @@
-import {
-  decodeWorkRequest,
-  type ItemResultShape,
-  type WorkRequestShape,
-} from "@pawl/proto/v1/worker_service_wire.js";
+import { decodeWorkRequest, type WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
-import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { SessionLease, SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
-import { type Outcome, RejectionError, type Target } from "../../kernel/outcome.js";
+import { type Outcome, RejectionError } from "../../kernel/outcome.js";
 import type { Cancellable } from "../../kernel/ports.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
-import { scanPayload } from "../payload-scan.js";
 import { unavailable, unreadable } from "../refusals.js";
-import { rejectionShape } from "../rejection-shape.js";
-import { intentAnswer } from "../views/intent-view.js";
 import type { ByteStream, ByteStreamListener } from "./byte-stream.js";
-import { type Handle, Handles } from "./handles.js";
+import { Handles } from "./handles.js";
 import { Inbox } from "./inbox.js";
-import { offerShape, stepShape } from "./offer.js";
-import { mayBeSameStep, reconsiderStep } from "./reconsider-step.js";
+import { offerShape } from "./offer.js";
 import { SealedMessages } from "./sealed-messages.js";
-import { Slots } from "./slots.js";
 import { pingIntervalMs, readHello, welcomeOf } from "./work-hello.js";
-import { orderOf, type WorkItem } from "./work-orders.js";
+import { WorkItems } from "./work-items.js";
+import { acknowledge, takeNotices } from "./work-notices.js";
 import { WorkOutbox, workPositionTag } from "./work-outbox.js";
 import { largeItems, type Preparations, prepareItems } from "./work-preparation.js";
 
 /** Pings in a row without a message from the worker after which its stream is dead. */
 const silentTicksMax = 3;
-
-/** An item whose answer is awaited. */
-interface Pending {
-  readonly work: WorkItem;
-  readonly entry: Handle | undefined;
-}
 
 /**
  * One Work stream: the session of one worker. Items are handed to the kernel in the documented order; their answers, and the offers of
@@ -45,8 +30,6 @@ interface Pending {
 export class WorkStream implements SessionListener, ByteStreamListener, OpenCall {
   readonly #edge: Edge;
   readonly #stream: ByteStream;
-  readonly #principal: string;
-  readonly #pending: Slots<Pending> = new Slots();
   readonly #handles: Handles = new Handles();
   readonly #sealed: SealedMessages = new SealedMessages(workPositionTag);
   readonly #inbox: Inbox<WorkRequestShape>;
@@ -54,8 +37,8 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   readonly #outbox: WorkOutbox = new WorkOutbox();
   /** What depends on nothing that must be durable. */
   readonly #now: WorkOutbox = new WorkOutbox();
+  readonly #items: WorkItems;
   #session: WorkerSession | undefined;
-  #namespace = "default";
   #position: Uint8Array = new Uint8Array(0);
   #ping: Cancellable | undefined;
   #lastPing = 0;
@@ -66,7 +49,21 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   constructor(edge: Edge, stream: ByteStream, principal: string) {
     this.#edge = edge;
     this.#stream = stream;
-    this.#principal = principal;
+    this.#items = new WorkItems({
+      edge,
+      principal,
+      receiver: this,
+      handles: this.#handles,
+      outbox: this.#outbox,
+      now: this.#now,
+      acknowledge: (entry) => {
+        if (this.#session !== undefined) {
+          acknowledge(entry, this.#session);
+        }
+      },
+      sendNow: () => this.#sendNow(),
+      toRejection: (error) => this.#toRejection(error),
+    });
     this.#inbox = new Inbox(
       stream,
       (request) => this.#handle(request),
@@ -139,14 +136,8 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   }
 
   outcome(tag: number, outcome: Outcome): void {
-    const pending = this.#pending.take(tag);
-    if (pending === undefined || this.#isGone) {
-      return;
-    }
-    if (outcome.accepted) {
-      this.#accept(pending, outcome);
-    } else {
-      this.#refuse(pending, outcome.rejection);
+    if (!this.#isGone) {
+      this.#items.outcome(tag, outcome);
     }
   }
 
@@ -227,9 +218,9 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
       throw badMessage("hello", "set in the first message", "absent");
     }
     const sessionHello = readHello(hello);
-    this.#namespace = sessionHello.namespace;
+    this.#items.namespace = sessionHello.namespace;
     for (const held of hello.holds) {
-      this.#handles.adopt(held, this.#namespace);
+      this.#handles.adopt(held, sessionHello.namespace);
     }
     const session = await this.#edge.kernel.connectSession(sessionHello, this);
     if (this.#isGone) {
@@ -247,202 +238,20 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   }
 
   #work(request: WorkRequestShape, session: WorkerSession): Promise<void> | undefined {
-    this.#signals(request, session);
+    takeNotices(request, { session, handles: this.#handles, now: this.#now });
     const large = largeItems(request);
     if (large.length === 0) {
-      this.#items(request, undefined);
+      this.#begin(request, undefined);
       return undefined;
     }
-    return prepareItems(this.#edge, large, (handle, runId) => this.#targetOf(handle, runId)).then(
-      (prepared) => this.#items(request, prepared),
-    );
+    return prepareItems(this.#edge, large, (handle, runId) =>
+      this.#items.targetOf(handle, runId),
+    ).then((prepared) => this.#begin(request, prepared));
   }
 
-  /** What is memory only. */
-  #signals(request: WorkRequestShape, session: WorkerSession): void {
-    if (request.pong !== 0) {
-      this.#handles.pong(request.pong);
-    }
-    if (request.ping !== 0) {
-      this.#now.pong = request.ping;
-    }
-    for (const handle of request.acks) {
-      this.#acknowledge(this.#handles.get(handle), session);
-    }
-    for (const handle of request.renewals) {
-      if (!session.renew(handle) && this.#handles.get(handle) === undefined) {
-        this.#now.lostLeases.push({ handle, cause: "returned" });
-      }
-    }
-    for (const { handle, progress } of request.progress) {
-      if (progress !== undefined && this.#isProgress(progress)) {
-        session.progress(handle, progress);
-      }
-    }
-    if (request.credits !== 0) {
-      session.addCredits(request.credits);
-    }
-    if (request.drain) {
-      session.drain();
-    }
-  }
-
-  /** Progress is not answered, so what is wrong with it can only be left out. */
-  #isProgress(progress: Uint8Array): boolean {
-    try {
-      scanPayload(progress, "progress");
-      return progress.length <= limits.inlineBytesMax;
-    } catch (error) {
-      if (error instanceof RejectionError) {
-        return false;
-      }
-      throw error;
-    }
-  }
-
-  #acknowledge(entry: Handle | undefined, session: WorkerSession): void {
-    if (entry !== undefined && !entry.isAcknowledged) {
-      entry.isAcknowledged = true;
-      session.acknowledge(entry.handle);
-    }
-  }
-
-  #items(request: WorkRequestShape, prepared: Preparations | undefined): void {
-    for (const item of request.steps) {
-      this.#begin({ kind: "step", item }, prepared);
-    }
-    for (const item of request.observations) {
-      this.#begin({ kind: "observation", item }, prepared);
-    }
-    for (const item of request.reconciliations) {
-      this.#begin({ kind: "reconciliation", item }, prepared);
-    }
-    for (const item of request.intents) {
-      this.#begin({ kind: "intent", item }, prepared);
-    }
-    for (const item of request.reports) {
-      this.#begin({ kind: "report", item }, prepared);
-    }
-    for (const item of request.releases) {
-      this.#begin({ kind: "release", item }, prepared);
-    }
+  #begin(request: WorkRequestShape, prepared: Preparations | undefined): void {
+    this.#items.handle(request, prepared);
     this.#sendNow();
-  }
-
-  #begin(work: WorkItem, prepared: Preparations | undefined): void {
-    const { handle, leaseVersion, correlation } = work.item;
-    const entry = this.#handles.get(handle);
-    const isObservation = work.kind === "observation";
-    if (entry === undefined && !(isObservation && handle === 0)) {
-      this.#now.results.push({
-        correlation,
-        existing: false,
-        rejection: rejectionShape(unknownHandle(handle, leaseVersion)),
-      });
-      return;
-    }
-    if (this.#session !== undefined) {
-      this.#acknowledge(entry, this.#session);
-    }
-    if (entry?.held !== undefined) {
-      // An earlier item may turn out to be refused; until that is known this one waits.
-      entry.held.push(() => this.#begin(work, prepared));
-      return;
-    }
-    if (!isObservation && entry?.refusal !== undefined && entry.leaseVersion === leaseVersion) {
-      const rejection = rejectionShape(entry.refusal);
-      this.#now.results.push({ correlation, existing: false, rejection });
-      return;
-    }
-    this.#execute({ work, entry }, prepared);
-  }
-
-  #execute(pending: Pending, prepared: Preparations | undefined): void {
-    const { work, entry } = pending;
-    try {
-      const preparation = prepared?.get(work.item);
-      if (preparation?.rejection !== undefined) {
-        throw new RejectionError(preparation.rejection);
-      }
-      const parts = { namespace: this.#namespace, entry, prepared: preparation };
-      const { target, command } = orderOf(work, parts);
-      const tag = this.#pending.add(pending);
-      this.#edge.kernel.execute(target, command, this.#principal, { receiver: this, tag });
-    } catch (error) {
-      this.#answerRefusal(pending, this.#toRejection(error), this.#now);
-    }
-  }
-
-  #accept({ work, entry }: Pending, outcome: Extract<Outcome, { accepted: true }>): void {
-    const { correlation } = work.item;
-    const { existing, step, intent } = outcome.reply;
-    if (entry !== undefined && (work.kind === "report" || work.kind === "release")) {
-      this.#handles.end(entry.handle);
-    }
-    if (intent !== undefined) {
-      const answer = intentAnswer(outcome.run, intent, outcome.runNumber);
-      this.#outbox.results.push({ correlation, existing, intent: answer });
-    } else if (!existing) {
-      this.#outbox.accepted.push(correlation);
-    } else {
-      const result: ItemResultShape = { correlation, existing };
-      this.#outbox.results.push(step === undefined ? result : { ...result, step: stepShape(step) });
-    }
-  }
-
-  #refuse(pending: Pending, rejection: Rejection): void {
-    const { work, entry } = pending;
-    if (work.kind === "step" && entry !== undefined && mayBeSameStep({ ...work, rejection })) {
-      entry.held = [];
-      void this.#reconsider(pending, entry, rejection);
-    } else {
-      this.#answerRefusal(pending, rejection, this.#outbox);
-    }
-  }
-
-  #answerRefusal({ work, entry }: Pending, rejection: Rejection, outbox: WorkOutbox): void {
-    const { correlation } = work.item;
-    outbox.results.push({ correlation, existing: false, rejection: rejectionShape(rejection) });
-    if (
-      entry !== undefined &&
-      work.kind !== "observation" &&
-      this.#handles.refuse(entry, rejection)
-    ) {
-      outbox.refused.push(entry);
-    }
-  }
-
-  async #reconsider(pending: Pending, entry: Handle, rejection: Rejection): Promise<void> {
-    const { work } = pending;
-    try {
-      if (work.kind !== "step") {
-        return;
-      }
-      const { target, task } = entry;
-      const answer = await reconsiderStep(this.#edge, { target, task, item: work.item, rejection });
-      if (answer.rejection === undefined) {
-        this.#now.results.push(answer);
-      } else {
-        this.#answerRefusal(pending, rejection, this.#now);
-      }
-    } catch (error) {
-      this.#answerRefusal(pending, this.#toRejection(error), this.#now);
-    } finally {
-      const held = entry.held ?? [];
-      entry.held = undefined;
-      for (const begin of held) {
-        begin();
-      }
-      this.#sendNow();
-    }
-  }
-
-  #targetOf(handle: number, runId: string): Target | undefined {
-    const entry = this.#handles.get(handle);
-    if (entry !== undefined) {
-      return entry.target;
-    }
-    return runId === "" ? undefined : { kind: "run", namespace: this.#namespace, runId };
   }
 
   #toRejection(error: unknown): Rejection {
@@ -459,7 +268,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   #endWhenDone(): void {
     const isDone =
       this.#isHalfClosed &&
-      this.#pending.size === 0 &&
+      this.#items.size === 0 &&
       this.#sealed.isEmpty &&
       this.#outbox.isEmpty &&
       this.#inbox.isIdle;
@@ -472,14 +281,4 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
 function badMessage(field: string, expected: string, actual: string): RejectionError {
   return new RejectionError(invalidField(field, expected, actual));
-}
-
-function unknownHandle(handle: number, held: number): Rejection {
-  return {
-    reason: "PAWL_LEASE_LOST",
-    message:
-      `Expected handle ${handle} to name a lease of this stream, but none has it: it has ended, or another stream holds it. ` +
-      "Stop the attempt: nothing it reports counts any more.",
-    detail: { case: "leaseLost", value: { held, current: 0, status: "", cause: "" } },
-  };
 }

@@ -1,0 +1,269 @@
+import type {
+  AwaitedResultShape,
+  AwaitRunShape,
+  StartRunResultShape,
+  StartRunShape,
+  SubmitRequestShape,
+} from "@pawl/proto/v1/run_service_wire.js";
+import type { StartRun } from "../../core/command.js";
+import { limits } from "../../core/limits.js";
+import { invalidField, type Rejection } from "../../core/rejection.js";
+import type { Run } from "../../core/state.js";
+import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
+import { startCommand } from "../commands/start-run.js";
+import type { Edge } from "../edge.js";
+import { rejectionShape } from "../rejection-shape.js";
+import { isSameJson, mayBeSame } from "../same-json.js";
+import { readNamespace, requireId } from "../validate/fields.js";
+import { resultShape } from "../views/result-view.js";
+import { Slots } from "./slots.js";
+import type { SubmitOutbox } from "./submit-outbox.js";
+
+/** What is awaited: the answer to a start, or the end of a run. */
+interface Pending {
+  readonly correlation: number;
+  readonly namespace: string;
+  readonly runId: string;
+  /** The start; undefined once it is accepted and its end is awaited, or for a plain wait. */
+  start: StartRun | undefined;
+  /** Input as received: what is recorded may be a reference. */
+  readonly input: Uint8Array | undefined;
+  readonly wait: boolean;
+  cancel: (() => void) | undefined;
+}
+
+/** What the items of a stream need of it. */
+export interface SubmitItemsParts {
+  readonly edge: Edge;
+  readonly principal: string;
+  /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
+  readonly receiver: Receiver;
+  /** What is held back until it is durable. */
+  readonly outbox: SubmitOutbox;
+  /** What depends on nothing that must be durable. */
+  readonly now: SubmitOutbox;
+  readonly sendNow: () => void;
+  readonly toRejection: (error: unknown) => Rejection;
+}
+
+/** The starts and waits of one Submit stream, from their arrival to their answer. */
+export class SubmitItems {
+  readonly #parts: SubmitItemsParts;
+  readonly #pending: Slots<Pending> = new Slots();
+  /** Starts that were handed over and are not yet answered. */
+  #unanswered = 0;
+  #isGone = false;
+
+  constructor(parts: SubmitItemsParts) {
+    this.#parts = parts;
+  }
+
+  /** Items whose answers are awaited. */
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Starts that were handed over and are not yet answered: a stream that goes away answers them first. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Begins the items of a message. `inputs`: large inputs as they are recorded, or why they cannot be. */
+  handle(
+    request: SubmitRequestShape,
+    inputs: readonly (Uint8Array | Rejection | undefined)[] | undefined,
+  ): void {
+    const { starts, waits } = request;
+    for (let index = 0; index < starts.length; index++) {
+      const item = starts[index];
+      if (item !== undefined) {
+        this.#start(request.namespace, item, index, inputs?.[index]);
+      }
+    }
+    for (let index = 0; index < waits.length; index++) {
+      const item = waits[index];
+      if (item !== undefined) {
+        this.#awaitRun(request.namespace, item, index);
+      }
+    }
+  }
+
+  /** Tells what a command or a wait came to. */
+  outcome(tag: number, outcome: Outcome): void {
+    const pending = this.#pending.get(tag);
+    if (pending === undefined || this.#isGone) {
+      return;
+    }
+    if (pending.start === undefined) {
+      this.#pending.take(tag);
+      this.#parts.outbox.results.push(awaitedResult(pending.correlation, outcome));
+    } else {
+      this.#answerStart(tag, pending, outcome);
+    }
+  }
+
+  /** The stream is gone: nothing is awaited any more. */
+  gone(): void {
+    this.#isGone = true;
+    for (const pending of this.#pending.values()) {
+      pending.cancel?.();
+    }
+  }
+
+  #start(
+    namespaceField: string,
+    item: StartRunShape,
+    index: number,
+    input: Uint8Array | Rejection | undefined,
+  ): void {
+    const { correlation } = item;
+    const { edge, principal, receiver } = this.#parts;
+    try {
+      if (input !== undefined && "reason" in input) {
+        throw new RejectionError(input);
+      }
+      requireRoom("starts", index);
+      const namespace = readNamespace(namespaceField);
+      const command = startCommand(item, namespace, edge.plans);
+      const recorded = input === undefined ? command : { ...command, input };
+      const tag = this.#pending.add({
+        correlation,
+        namespace,
+        runId: item.runId,
+        start: recorded,
+        input: item.input,
+        wait: item.wait,
+        cancel: undefined,
+      });
+      this.#unanswered++;
+      const target = targetOf(namespace, item.runId);
+      edge.kernel.execute(target, recorded, principal, { receiver, tag });
+    } catch (error) {
+      const rejection = rejectionShape(this.#parts.toRejection(error));
+      this.#parts.now.started.push({ ...refusedStart, correlation, rejection });
+    }
+  }
+
+  #awaitRun(namespaceField: string, item: AwaitRunShape, index: number): void {
+    const { correlation, runId } = item;
+    try {
+      requireRoom("waits", index);
+      const namespace = readNamespace(namespaceField);
+      requireId("run_id", runId, "run_id");
+      const pending: Pending = {
+        correlation,
+        namespace,
+        runId,
+        start: undefined,
+        input: undefined,
+        wait: true,
+        cancel: undefined,
+      };
+      this.#await(this.#pending.add(pending), pending);
+    } catch (error) {
+      const rejection = rejectionShape(this.#parts.toRejection(error));
+      this.#parts.now.results.push({ correlation, rejection });
+    }
+  }
+
+  #await(tag: number, pending: Pending): void {
+    const { edge, receiver } = this.#parts;
+    const target = targetOf(pending.namespace, pending.runId);
+    const waiting = edge.kernel.awaitRun(target, { receiver, tag });
+    // One that had ended already is answered within the call, and its slot is free again.
+    if (this.#pending.get(tag) === pending) {
+      pending.cancel = () => waiting.cancel();
+    }
+  }
+
+  #answerStart(tag: number, pending: Pending, outcome: Outcome): void {
+    const { correlation, input } = pending;
+    const { outbox } = this.#parts;
+    if (outcome.accepted) {
+      this.#unanswered--;
+      if (outcome.reply.existing) {
+        outbox.started.push(existingStart(correlation, outcome.run));
+      } else {
+        outbox.accepted.push(correlation);
+      }
+      this.#afterStart(tag, pending);
+    } else if (mayBeSame(outcome.rejection, input) && input !== undefined) {
+      void this.#reconsider(tag, pending, input, outcome.rejection);
+    } else {
+      this.#unanswered--;
+      this.#pending.take(tag);
+      const rejection = rejectionShape(outcome.rejection);
+      outbox.started.push({ ...refusedStart, correlation, rejection });
+    }
+  }
+
+  #afterStart(tag: number, pending: Pending): void {
+    if (pending.wait) {
+      pending.start = undefined;
+      this.#await(tag, pending);
+    } else {
+      this.#pending.take(tag);
+    }
+  }
+
+  /** The inputs differ in their bytes; as JSON documents they may be the same, and then the run exists. */
+  async #reconsider(
+    tag: number,
+    pending: Pending,
+    received: Uint8Array,
+    rejection: Rejection,
+  ): Promise<void> {
+    const { correlation } = pending;
+    const { edge, now } = this.#parts;
+    let answer: StartRunResultShape = {
+      ...refusedStart,
+      correlation,
+      rejection: rejectionShape(rejection),
+    };
+    try {
+      const target = targetOf(pending.namespace, pending.runId);
+      const found = await edge.kernel.view(target, (run) => ({
+        recorded: run.input,
+        existing: existingStart(correlation, run),
+      }));
+      const { recorded } = found;
+      if (recorded !== undefined && (await isSameJson(edge, { target, recorded, received }))) {
+        answer = found.existing;
+      }
+    } catch (error) {
+      answer = { ...answer, rejection: rejectionShape(this.#parts.toRejection(error)) };
+    }
+    this.#unanswered--;
+    if (answer.existing && !this.#isGone) {
+      this.#afterStart(tag, pending);
+    } else {
+      this.#pending.take(tag);
+    }
+    now.started.push(answer);
+    this.#parts.sendNow();
+  }
+}
+
+const refusedStart = { existing: false, version: 0, incarnation: 0 } as const;
+
+/** The run that an item names. */
+export function targetOf(namespace: string, runId: string): Target {
+  return { kind: "run", namespace, runId };
+}
+
+function existingStart(correlation: number, run: Run): StartRunResultShape {
+  return { correlation, existing: true, version: run.version, incarnation: run.incarnation };
+}
+
+function awaitedResult(correlation: number, outcome: Outcome): AwaitedResultShape {
+  return outcome.accepted
+    ? { correlation, result: resultShape(outcome.run) }
+    : { correlation, rejection: rejectionShape(outcome.rejection) };
+}
+
+function requireRoom(field: string, index: number): void {
+  if (index >= limits.batchItemsMax) {
+    const expected = `at most ${limits.batchItemsMax} items in a message`;
+    throw new RejectionError(invalidField(field, expected, `item ${index + 1}`));
+  }
+}

@@ -1,0 +1,220 @@
+import type { ItemResultShape, WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { Rejection } from "../../core/rejection.js";
+import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
+import type { Edge } from "../edge.js";
+import { rejectionShape } from "../rejection-shape.js";
+import { intentAnswer } from "../views/intent-view.js";
+import type { Handle, Handles } from "./handles.js";
+import { stepShape } from "./offer.js";
+import { mayBeSameStep, reconsiderStep } from "./reconsider-step.js";
+import { Slots } from "./slots.js";
+import { orderOf, type WorkItem } from "./work-orders.js";
+import type { WorkOutbox } from "./work-outbox.js";
+import type { Preparations } from "./work-preparation.js";
+
+/** An item whose answer is awaited. */
+interface Pending {
+  readonly work: WorkItem;
+  readonly entry: Handle | undefined;
+}
+
+/** What the items of a stream need of it. */
+export interface WorkItemsParts {
+  readonly edge: Edge;
+  readonly principal: string;
+  /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
+  readonly receiver: Receiver;
+  readonly handles: Handles;
+  /** What is held back until it is durable. */
+  readonly outbox: WorkOutbox;
+  /** What depends on nothing that must be durable. */
+  readonly now: WorkOutbox;
+  readonly acknowledge: (entry: Handle | undefined) => void;
+  readonly sendNow: () => void;
+  readonly toRejection: (error: unknown) => Rejection;
+}
+
+/** The items of one Work stream, from their arrival to their answer. */
+export class WorkItems {
+  /** Namespace of the session. */
+  namespace = "default";
+  readonly #parts: WorkItemsParts;
+  readonly #pending: Slots<Pending> = new Slots();
+
+  constructor(parts: WorkItemsParts) {
+    this.#parts = parts;
+  }
+
+  /** Items whose answers are awaited. */
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Begins the items of a message, kind by kind in the documented order. */
+  handle(request: WorkRequestShape, prepared: Preparations | undefined): void {
+    for (const item of request.steps) {
+      this.#begin({ kind: "step", item }, prepared);
+    }
+    for (const item of request.observations) {
+      this.#begin({ kind: "observation", item }, prepared);
+    }
+    for (const item of request.reconciliations) {
+      this.#begin({ kind: "reconciliation", item }, prepared);
+    }
+    for (const item of request.intents) {
+      this.#begin({ kind: "intent", item }, prepared);
+    }
+    for (const item of request.reports) {
+      this.#begin({ kind: "report", item }, prepared);
+    }
+    for (const item of request.releases) {
+      this.#begin({ kind: "release", item }, prepared);
+    }
+  }
+
+  /** Tells what a command came to. */
+  outcome(tag: number, outcome: Outcome): void {
+    const pending = this.#pending.take(tag);
+    if (pending === undefined) {
+      return;
+    }
+    if (outcome.accepted) {
+      this.#accept(pending, outcome);
+    } else {
+      this.#refuse(pending, outcome.rejection);
+    }
+  }
+
+  /** The run that a handle or, without one, an id names. */
+  targetOf(handle: number, runId: string): Target | undefined {
+    const entry = this.#parts.handles.get(handle);
+    if (entry !== undefined) {
+      return entry.target;
+    }
+    return runId === "" ? undefined : { kind: "run", namespace: this.namespace, runId };
+  }
+
+  #begin(work: WorkItem, prepared: Preparations | undefined): void {
+    const { handle, leaseVersion, correlation } = work.item;
+    const entry = this.#parts.handles.get(handle);
+    const isObservation = work.kind === "observation";
+    if (entry === undefined && !(isObservation && handle === 0)) {
+      this.#parts.now.results.push({
+        correlation,
+        existing: false,
+        rejection: rejectionShape(unknownHandle(handle, leaseVersion)),
+      });
+      return;
+    }
+    this.#parts.acknowledge(entry);
+    if (entry?.held !== undefined) {
+      // An earlier item may turn out to be refused; until that is known this one waits.
+      entry.held.push(() => this.#begin(work, prepared));
+      return;
+    }
+    if (!isObservation && entry?.refusal !== undefined && entry.leaseVersion === leaseVersion) {
+      const rejection = rejectionShape(entry.refusal);
+      this.#parts.now.results.push({ correlation, existing: false, rejection });
+      return;
+    }
+    this.#execute({ work, entry }, prepared);
+  }
+
+  #execute(pending: Pending, prepared: Preparations | undefined): void {
+    const { work, entry } = pending;
+    const { edge, principal, receiver } = this.#parts;
+    try {
+      const preparation = prepared?.get(work.item);
+      if (preparation?.rejection !== undefined) {
+        throw new RejectionError(preparation.rejection);
+      }
+      const parts = { namespace: this.namespace, entry, prepared: preparation };
+      const { target, command } = orderOf(work, parts);
+      const tag = this.#pending.add(pending);
+      edge.kernel.execute(target, command, principal, { receiver, tag });
+    } catch (error) {
+      this.#answerRefusal(pending, this.#parts.toRejection(error), this.#parts.now);
+    }
+  }
+
+  #accept({ work, entry }: Pending, outcome: Extract<Outcome, { accepted: true }>): void {
+    const { correlation } = work.item;
+    const { existing, step, intent } = outcome.reply;
+    if (entry !== undefined && (work.kind === "report" || work.kind === "release")) {
+      this.#parts.handles.end(entry.handle);
+    }
+    if (intent !== undefined) {
+      const answer = intentAnswer(outcome.run, intent, outcome.runNumber);
+      this.#parts.outbox.results.push({ correlation, existing, intent: answer });
+    } else if (!existing) {
+      this.#parts.outbox.accepted.push(correlation);
+    } else {
+      const result: ItemResultShape = { correlation, existing };
+      this.#parts.outbox.results.push(
+        step === undefined ? result : { ...result, step: stepShape(step) },
+      );
+    }
+  }
+
+  #refuse(pending: Pending, rejection: Rejection): void {
+    const { work, entry } = pending;
+    if (work.kind === "step" && entry !== undefined && mayBeSameStep({ ...work, rejection })) {
+      entry.held = [];
+      void this.#reconsider(pending, entry, rejection);
+    } else {
+      this.#answerRefusal(pending, rejection, this.#parts.outbox);
+    }
+  }
+
+  #answerRefusal({ work, entry }: Pending, rejection: Rejection, outbox: WorkOutbox): void {
+    const { correlation } = work.item;
+    outbox.results.push({ correlation, existing: false, rejection: rejectionShape(rejection) });
+    if (
+      entry !== undefined &&
+      work.kind !== "observation" &&
+      this.#parts.handles.refuse(entry, rejection)
+    ) {
+      outbox.refused.push(entry);
+    }
+  }
+
+  async #reconsider(pending: Pending, entry: Handle, rejection: Rejection): Promise<void> {
+    const { work } = pending;
+    try {
+      if (work.kind !== "step") {
+        return;
+      }
+      const { target, task } = entry;
+      const answer = await reconsiderStep(this.#parts.edge, {
+        target,
+        task,
+        item: work.item,
+        rejection,
+      });
+      if (answer.rejection === undefined) {
+        this.#parts.now.results.push(answer);
+      } else {
+        this.#answerRefusal(pending, rejection, this.#parts.now);
+      }
+    } catch (error) {
+      this.#answerRefusal(pending, this.#parts.toRejection(error), this.#parts.now);
+    } finally {
+      const held = entry.held ?? [];
+      entry.held = undefined;
+      for (const begin of held) {
+        begin();
+      }
+      this.#parts.sendNow();
+    }
+  }
+}
+
+function unknownHandle(handle: number, held: number): Rejection {
+  return {
+    reason: "PAWL_LEASE_LOST",
+    message:
+      `Expected handle ${handle} to name a lease of this stream, but none has it: it has ended, or another stream holds it. ` +
+      "Stop the attempt: nothing it reports counts any more.",
+    detail: { case: "leaseLost", value: { held, current: 0, status: "", cause: "" } },
+  };
+}
