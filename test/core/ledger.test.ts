@@ -60,7 +60,7 @@ function opened(sinkKind: SinkKind): Scenario {
 
 const overdue = { ...doubted(0, DoubtCause.CALL_OVERDUE) };
 const again = (intentId: string, callByMs: number) =>
-  intended({ intentId, leaseVersion: 0, callByMs: START_MS + callByMs });
+  intended({ intentId, leaseVersion: 0, callByMs: START_MS + callByMs, principal: "local" });
 
 describe("an operation of scope NAMESPACE", () => {
   it("is an aggregate of its own, begun by its first intent", () => {

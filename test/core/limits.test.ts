@@ -1,3 +1,4 @@
+import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import { decide } from "@pawl/server/core/decide.js";
 import { limits } from "@pawl/server/core/limits.js";
@@ -48,7 +49,13 @@ describe("the bounds fit together", () => {
 
 describe("a full run", () => {
   const outcome = (run: MutableRun, command: Exclude<Command, StartRun>): string => {
-    const context = { nowMs: START_MS, principal: "", random: () => 0, sha256 };
+    const context = {
+      nowMs: START_MS,
+      ...localCaller,
+      standingOf: localStanding,
+      random: () => 0,
+      sha256,
+    };
     const decision = decide(run, command, context);
     if (!decision.accepted) {
       return decision.rejection.reason;

@@ -1,5 +1,6 @@
 import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import type { RetrySpec } from "@pawl/server/core/plan/task-spec.js";
 import { decideRetry, drawBackoffMs, type RetryDecision } from "@pawl/server/core/retry.js";
@@ -76,7 +77,13 @@ describe("the share of jitter", () => {
 });
 
 describe("whether there is another attempt", () => {
-  const context: DecideContext = { nowMs: START_MS + 50, principal: "", random: () => 0, sha256 };
+  const context: DecideContext = {
+    nowMs: START_MS + 50,
+    ...localCaller,
+    standingOf: localStanding,
+    random: () => 0,
+    sha256,
+  };
 
   function decideFor(
     parts: TaskParts,

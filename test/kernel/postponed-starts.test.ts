@@ -1,3 +1,4 @@
+import { localCaller } from "@pawl/server/core/caller.js";
 import type { Target } from "@pawl/server/kernel/outcome.js";
 import {
   type PostponedStart,
@@ -17,7 +18,7 @@ const to = {
 
 function postponed(input: Uint8Array | undefined): PostponedStart {
   const command = { ...startRun(onePlan, { runId: "r1" }), input };
-  return { target: runOf("r1"), command, principal: "", to };
+  return { target: runOf("r1"), command, caller: localCaller, to };
 }
 
 describe("starts that wait for the disk", () => {

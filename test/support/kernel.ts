@@ -1,3 +1,4 @@
+import { localCaller } from "@pawl/server/core/caller.js";
 import type { Command } from "@pawl/server/core/command.js";
 import { Committer } from "@pawl/server/kernel/committer.js";
 import { KernelClock } from "@pawl/server/kernel/kernel-clock.js";
@@ -134,7 +135,7 @@ export class TestKernel {
     const { promises } = this.loop;
     return new Promise((resolve, reject) => {
       const tag = promises.expect((outcome) => outcome, resolve, reject);
-      this.loop.execute(target, command, "", { receiver: promises, tag });
+      this.loop.execute(target, command, localCaller, { receiver: promises, tag });
     });
   }
 

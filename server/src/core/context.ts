@@ -1,9 +1,11 @@
+import type { Caller, StandingOf } from "./caller.js";
+
 /** What `decide` may know beyond state and command. All that is not determined by them comes in here. */
-export interface DecideContext {
+export interface DecideContext extends Caller {
   /** Kernel time, in ms since the Unix epoch. Never less than in an earlier command. */
   readonly nowMs: number;
-  /** Who asks, as the connection proved; empty for the unauthenticated local principal and for the kernel itself. */
-  readonly principal: string;
+  /** Roles that a principal holds now, in a namespace; undefined when it may not act there any more. What rests on it is recorded. */
+  readonly standingOf: StandingOf;
   /** A number from 0 (included) to 1; what is drawn is recorded in an event. */
   readonly random: () => number;
   /** SHA-256, for long operation keys and their UUIDs. */

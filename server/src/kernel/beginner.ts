@@ -1,4 +1,5 @@
 import { applyFirst, emptyLedger } from "../core/apply.js";
+import type { Caller } from "../core/caller.js";
 import type { Command, StartRun } from "../core/command.js";
 import { decide, decideStartRun } from "../core/decide.js";
 import type { Decision } from "../core/decision.js";
@@ -36,35 +37,35 @@ export class Beginner {
   }
 
   /** Decides a command on an aggregate that does not exist. */
-  withoutState(target: Target, command: Command, principal: string): Outcome {
+  withoutState(target: Target, command: Command, caller: Caller): Outcome {
     if (command.kind === "StartRun") {
-      return this.#startRun(target, command, principal);
+      return this.#startRun(target, command, caller);
     }
     if (command.kind === "IntendOperation" && target.kind === "ledger") {
-      return this.#openLedger(target, command, principal);
+      return this.#openLedger(target, command, caller);
     }
     return { accepted: false, rejection: targetNotFound(target) };
   }
 
-  #startRun(target: Target, command: StartRun, principal: string): Outcome {
+  #startRun(target: Target, command: StartRun, caller: Caller): Outcome {
     const refusal = this.#parts.admit();
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
-    const context = this.#parts.decider.contextFor(principal);
+    const context = this.#parts.decider.contextFor(caller);
     return this.#begin(target, decideStartRun(undefined, command, context), context.nowMs);
   }
 
   #openLedger(
     target: Target,
     command: Extract<Command, { kind: "IntendOperation" }>,
-    principal: string,
+    caller: Caller,
   ): Outcome {
     const refusal = this.#parts.admit();
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
-    const context = this.#parts.decider.contextFor(principal);
+    const context = this.#parts.decider.contextFor(caller);
     return this.#begin(target, decide(emptyLedgerState, command, context), context.nowMs);
   }
 

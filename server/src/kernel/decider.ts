@@ -1,5 +1,6 @@
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { apply } from "../core/apply.js";
+import { type Caller, kernelCaller, localStanding, type StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { DecideContext } from "../core/context.js";
 import { decideFollowUp } from "../core/decide/follow-up.js";
@@ -36,23 +37,24 @@ export interface DeciderParts {
  */
 export class Decider {
   readonly #parts: DeciderParts;
-  readonly #context: {
-    nowMs: number;
-    principal: string;
-    random: () => number;
-    sha256: typeof sha256;
-  };
+  readonly #context: { -readonly [Key in keyof DecideContext]: DecideContext[Key] };
   /** Runs that ended by the events being applied, and whose waiters are told after them. */
   #closed: Resident[] = [];
 
   constructor(parts: DeciderParts) {
     this.#parts = parts;
-    this.#context = { nowMs: 0, principal: "", random: () => parts.random.fraction(), sha256 };
+    this.#context = {
+      ...kernelCaller,
+      nowMs: 0,
+      standingOf: localStanding,
+      random: () => parts.random.fraction(),
+      sha256,
+    };
   }
 
   /** Decides a command on a run in memory and applies its events. */
-  decideOn(resident: Resident, command: Command, principal = ""): Outcome {
-    const context = this.contextFor(principal);
+  decideOn(resident: Resident, command: Command, caller: Caller = kernelCaller): Outcome {
+    const context = this.contextFor(caller);
     const decided = this.#guard(resident, command.kind, () => {
       const decision =
         command.kind === "StartRun"
@@ -67,10 +69,17 @@ export class Decider {
   }
 
   /** What a decision may know beside the state: the time, the principal, chance. Valid until the next call. */
-  contextFor(principal: string): DecideContext {
+  contextFor({ principal, roles, authenticated }: Caller): DecideContext {
     this.#context.nowMs = this.#parts.clock.now();
     this.#context.principal = principal;
+    this.#context.roles = roles;
+    this.#context.authenticated = authenticated;
     return this.#context;
+  }
+
+  /** Has decisions look up there what principals may do now. Until it is called only `local` may do anything. */
+  useStanding(standingOf: StandingOf): void {
+    this.#context.standingOf = standingOf;
   }
 
   /** Notes that a run ended by the events being applied. */

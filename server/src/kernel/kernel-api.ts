@@ -1,3 +1,4 @@
+import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Run } from "../core/state.js";
@@ -140,16 +141,18 @@ export interface KernelApi {
   execute(
     target: Target,
     command: Command,
-    principal: string,
+    caller: Caller,
     to: { readonly receiver: Receiver; readonly tag: number },
   ): void;
   /** The same for one caller: `project` computes the answer at the moment of decision; the promise gives it once durable. */
   ask<T>(
     target: Target,
     command: Command,
-    principal: string,
+    caller: Caller,
     project: (outcome: Outcome) => T,
   ): Promise<T>;
+  /** Has decisions look up there what principals may do now. Default: only `local` may do anything. */
+  useStanding(standingOf: StandingOf): void;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */

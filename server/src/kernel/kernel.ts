@@ -1,3 +1,4 @@
+import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import { leaseLost } from "../core/lease-standing.js";
 import { notFound } from "../core/rejection.js";
@@ -95,23 +96,27 @@ export class Kernel implements KernelApi {
   execute(
     target: Target,
     command: Command,
-    principal: string,
+    caller: Caller,
     to: { readonly receiver: Receiver; readonly tag: number },
   ): void {
-    this.#loop.execute(target, command, principal, to);
+    this.#loop.execute(target, command, caller, to);
   }
 
   ask<T>(
     target: Target,
     command: Command,
-    principal: string,
+    caller: Caller,
     project: (outcome: Outcome) => T,
   ): Promise<T> {
     const { promises } = this.#loop;
     return new Promise<T>((resolve, reject) => {
       const tag = promises.expect(project, resolve, reject);
-      this.#loop.execute(target, command, principal, { receiver: promises, tag });
+      this.#loop.execute(target, command, caller, { receiver: promises, tag });
     });
+  }
+
+  useStanding(standingOf: StandingOf): void {
+    this.#loop.useStanding(standingOf);
   }
 
   async view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T> {

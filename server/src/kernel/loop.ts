@@ -1,3 +1,4 @@
+import { type Caller, kernelCaller, type StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Rejection } from "../core/rejection.js";
@@ -58,7 +59,10 @@ export class Loop {
       find: (runNumber) => findForWork(this, runNumber),
       decideOn: (resident, command) => this.decideOn(resident, command),
       command: (number, command) =>
-        this.execute({ kind: "number", number }, command, "", { receiver: nobody, tag: 0 }),
+        this.execute({ kind: "number", number }, command, kernelCaller, {
+          receiver: nobody,
+          tag: 0,
+        }),
       register: (connection) => this.register(connection),
       schedule: () => this.schedule(),
       closed: (runNumber) => this.#decider.noteClosed(runNumber),
@@ -134,19 +138,19 @@ export class Loop {
   execute(
     target: Target,
     command: Command,
-    principal: string,
+    caller: Caller,
     to: { readonly receiver: Receiver; readonly tag: number },
   ): void {
     if (this.#failure !== undefined) {
       this.refuse(to, unavailable(this.#failure));
       return;
     }
-    const found = this.findOrRefuse(target, to, () => this.execute(target, command, principal, to));
+    const found = this.findOrRefuse(target, to, () => this.execute(target, command, caller, to));
     if (found === "later") {
       return;
     }
     if (found === undefined && this.#mustWait(command)) {
-      const refusal = this.#postponed.add({ target, command, principal, to });
+      const refusal = this.#postponed.add({ target, command, caller, to });
       if (refusal !== undefined) {
         this.answer(to.receiver, to.tag, { accepted: false, rejection: refusal });
       }
@@ -154,8 +158,8 @@ export class Loop {
     }
     const outcome =
       found === undefined
-        ? this.#beginner.withoutState(target, command, principal)
-        : this.decideOn(found, command, principal);
+        ? this.#beginner.withoutState(target, command, caller)
+        : this.decideOn(found, command, caller);
     this.answer(to.receiver, to.tag, outcome);
   }
 
@@ -199,8 +203,8 @@ export class Loop {
 
   /** Goes on with starts that had to wait for the checkpointer. */
   resumeStarts(): void {
-    for (const { target, command, principal, to } of this.#postponed.take()) {
-      this.execute(target, command, principal, to);
+    for (const { target, command, caller, to } of this.#postponed.take()) {
+      this.execute(target, command, caller, to);
     }
   }
 
@@ -228,8 +232,13 @@ export class Loop {
   }
 
   /** Decides a command on a run in memory and applies its events. */
-  decideOn(resident: Resident, command: Command, principal = ""): Outcome {
-    return this.#decider.decideOn(resident, command, principal);
+  decideOn(resident: Resident, command: Command, caller: Caller = kernelCaller): Outcome {
+    return this.#decider.decideOn(resident, command, caller);
+  }
+
+  /** Has decisions look up there what principals may do now. Until it is called only `local` may do anything. */
+  useStanding(standingOf: StandingOf): void {
+    this.#decider.useStanding(standingOf);
   }
 
   /** Asks for a commit. */

@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { Rejection } from "../core/rejection.js";
 import type { Receiver, Target } from "./outcome.js";
@@ -6,7 +7,7 @@ import type { Receiver, Target } from "./outcome.js";
 export interface PostponedStart {
   readonly target: Target;
   readonly command: Command;
-  readonly principal: string;
+  readonly caller: Caller;
   readonly to: { readonly receiver: Receiver; readonly tag: number };
 }
 

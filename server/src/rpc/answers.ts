@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { Rejection } from "../core/rejection.js";
 import { type Outcome, type Receiver, RejectionError, type Target } from "../kernel/outcome.js";
@@ -27,14 +28,14 @@ export interface Durable<T> {
 export function executeAll<T>(
   edge: Edge,
   orders: readonly (Order | Rejection)[],
-  principal: string,
+  caller: Caller,
   project: (outcome: Outcome, index: number) => T,
 ): Promise<Durable<T[]>> {
   return new Promise((resolve, reject) => {
     const batch = new Batch<T>(edge, orders.length, project, { resolve, reject });
     for (const [tag, order] of orders.entries()) {
       if ("command" in order) {
-        edge.kernel.execute(order.target, order.command, principal, { receiver: batch, tag });
+        edge.kernel.execute(order.target, order.command, caller, { receiver: batch, tag });
       } else {
         batch.outcome(tag, { accepted: false, rejection: order });
       }
@@ -54,10 +55,10 @@ export function executeAll<T>(
 export async function executeOne<T>(
   edge: Edge,
   order: Order,
-  principal: string,
+  caller: Caller,
   project: (accepted: Accepted) => T,
 ): Promise<Durable<T>> {
-  const { value, position } = await executeAll(edge, [order], principal, (outcome) =>
+  const { value, position } = await executeAll(edge, [order], caller, (outcome) =>
     outcome.accepted ? { answer: project(outcome) } : { rejection: outcome.rejection },
   );
   const [only] = value;

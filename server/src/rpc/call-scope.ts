@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.js";
 import type { Rejection } from "../core/rejection.js";
 import { RejectionError } from "../kernel/outcome.js";
 import type { Lifecycle, OpenCall } from "./lifecycle.js";
@@ -5,8 +6,8 @@ import { unavailable } from "./refusals.js";
 
 /** What a handler knows of the call besides its request. */
 export interface CallContext {
-  /** Who the connection proved to be. Empty: the unauthenticated local principal. */
-  readonly principal: string;
+  /** Who the connection proved to be. */
+  readonly caller: Caller;
   /**
    * Aborted when nobody waits for the answer any more, or when the kernel goes away (then its reason is a RejectionError
    * `PAWL_UNAVAILABLE`). A handler that waits listens; one that writes goes on to its answer.
@@ -25,7 +26,7 @@ export class CallerGone extends Error {
 
 /** One call. Its signal is made when someone asks for it: most calls never do, and controllers are dear. */
 export class CallScope implements CallContext, OpenCall {
-  readonly principal: string;
+  readonly caller: Caller;
   readonly #lifecycle: Lifecycle;
   readonly #fail: (rejection: Rejection) => void;
   #controller: AbortController | undefined;
@@ -33,8 +34,8 @@ export class CallScope implements CallContext, OpenCall {
   #isEnded = false;
 
   /** @param fail ends the call at once, when the store has failed or the time to drain is over. */
-  constructor(principal: string, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
-    this.principal = principal;
+  constructor(caller: Caller, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
+    this.caller = caller;
     this.#lifecycle = lifecycle;
     this.#fail = fail;
     if (lifecycle.refusal !== undefined) {

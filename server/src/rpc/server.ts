@@ -8,6 +8,7 @@ import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import { localCaller } from "../core/caller.js";
 import { limits } from "../core/limits.js";
 import type { KernelApi } from "../kernel/kernel-api.js";
 import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
@@ -17,7 +18,7 @@ import { createHttpFront, type PageServer } from "./connect/http-front.js";
 import { JsonDigester } from "./digest/json-digester.js";
 import type { Edge } from "./edge.js";
 import { byteHandler } from "./grpc/byte-call.js";
-import { bytesMethod, grpcHandler, localPrincipal } from "./grpc/grpc-service.js";
+import { bytesMethod, grpcHandler } from "./grpc/grpc-service.js";
 import { nameOversize } from "./grpc/size-status.js";
 import { adminHandlers } from "./handlers/admin-handlers.js";
 import { operationHandlers } from "./handlers/operation-handlers.js";
@@ -205,17 +206,13 @@ function hotStreams(
   switch (service) {
     case RunService.typeName: {
       const { name } = RunService.method.submit;
-      const open = byteHandler(
-        edge,
-        name,
-        (stream) => new SubmitStream(edge, stream, localPrincipal),
-      );
+      const open = byteHandler(edge, name, (stream) => new SubmitStream(edge, stream, localCaller));
       return { [name]: open };
     }
     case WorkerService.typeName: {
       const { name } = WorkerService.method.work;
       return {
-        [name]: byteHandler(edge, name, (stream) => new WorkStream(edge, stream, localPrincipal)),
+        [name]: byteHandler(edge, name, (stream) => new WorkStream(edge, stream, localCaller)),
       };
     }
     default:

@@ -41,6 +41,7 @@ const settledLate = (choice: ReviewChoice): EventBody => ({
   ...reviewResolved(choice, {
     result: undefined,
     reason: "A late observation of the call settled it.",
+    principal: "",
   }),
 });
 

@@ -22,6 +22,7 @@ import { Scenario } from "../support/scenario.js";
 
 const { CANCELLED, COMPLETED } = TaskStatus;
 const closed = runClosed(RunStatus.TERMINATED, {
+  principal: "local",
   failure: expect.objectContaining({
     kind: "Terminated",
     code: "PAWL_RUN_TERMINATED",
@@ -40,7 +41,7 @@ describe("TerminateRun", () => {
       leased(1, 1),
       leased(2, 1),
     );
-    scenario.when(terminateRun(), { principal: "" }).records(ended(1), ended(2), closed);
+    scenario.when(terminateRun()).records(ended(1), ended(2), closed);
     expect(scenario.state.tasks.map(({ status }) => status)).toEqual([
       COMPLETED,
       CANCELLED,

@@ -245,13 +245,13 @@ export function reviewResolved(
   const result = choice === ReviewChoice.DONE ? payload("seen") : undefined;
   return {
     case: "reviewResolved",
-    value: { review: 0, choice, result, reason: "looked", principal: "", ...parts },
+    value: { review: 0, choice, result, reason: "looked", principal: "local", ...parts },
   };
 }
 
 /** Somebody asked the run to stop. */
 export function cancelRequested(reason = "enough"): Event<"cancelRequested"> {
-  return { case: "cancelRequested", value: { reason, principal: "" } };
+  return { case: "cancelRequested", value: { reason, principal: "local" } };
 }
 
 /** A leased task stopped. */

@@ -1,6 +1,7 @@
 import { decodeEvent, encodeEvent } from "@pawl/proto/log/v1/event_wire.js";
 import { silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { apply, applyFirst, compileRecordedPlan, emptyLedger } from "@pawl/server/core/apply.js";
+import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import { decideFollowUp } from "@pawl/server/core/decide/follow-up.js";
@@ -75,7 +76,14 @@ export class Machine {
 
   /** What `decide` would get now. */
   context(parts: Partial<DecideContext> = {}): DecideContext {
-    return { nowMs: this.nowMs, principal: "", random: () => 0, sha256, ...parts };
+    return {
+      nowMs: this.nowMs,
+      ...localCaller,
+      standingOf: localStanding,
+      random: () => 0,
+      sha256,
+      ...parts,
+    };
   }
 
   /** Loses the last commits, as a power cut does with those that were not durable. */

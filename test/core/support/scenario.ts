@@ -1,5 +1,6 @@
 import { type ApplyHooks, silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { apply, applyFirst, compileRecordedPlan, emptyLedger } from "@pawl/server/core/apply.js";
+import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import { decideFollowUp } from "@pawl/server/core/decide/follow-up.js";
@@ -17,7 +18,7 @@ import { planOf, type TaskParts } from "./plans.js";
 import { START_MS, sha256 } from "./values.js";
 
 /** What a test may say about the one who decides. */
-export type ContextParts = Partial<Pick<DecideContext, "principal" | "random">>;
+export type ContextParts = Partial<Omit<DecideContext, "nowMs" | "sha256">>;
 
 /**
  * Given events, when a command, then events or a rejection. Times are ms after the start of the run. Every given event must leave a
@@ -111,7 +112,14 @@ export class Scenario {
   }
 
   private context(parts: ContextParts = {}): DecideContext {
-    return { nowMs: this.nowMs, principal: "", random: () => 0, sha256, ...parts };
+    return {
+      nowMs: this.nowMs,
+      ...localCaller,
+      standingOf: localStanding,
+      random: () => 0,
+      sha256,
+      ...parts,
+    };
   }
 }
 

@@ -1,3 +1,4 @@
+import { localCaller } from "@pawl/server/core/caller.js";
 import type { Outcome, Receiver } from "@pawl/server/kernel/outcome.js";
 import { type Answer, answerOf, type Order } from "./answers.js";
 import type { KernelHost } from "./kernel-host.js";
@@ -70,7 +71,7 @@ export class Caller {
           const isHeard = (): boolean => this.world.host.speaks(kernel);
           const receiver = new UnaryReceiver(this.world.witness, orders, { reply, isHeard });
           for (const [tag, { target, command }] of orders.entries()) {
-            kernel.execute(target, command, "", { receiver, tag });
+            kernel.execute(target, command, localCaller, { receiver, tag });
           }
         });
       },

@@ -1,3 +1,4 @@
+import { localCaller } from "@pawl/server/core/caller.js";
 import type { Run } from "@pawl/server/core/state.js";
 import type {
   KernelApi,
@@ -102,7 +103,7 @@ export class WorkerConnection implements SessionListener, Route {
             }
           },
         });
-        kernel.execute(order.target, order.command, "", { receiver: this, tag });
+        kernel.execute(order.target, order.command, localCaller, { receiver: this, tag });
       }
     });
   }

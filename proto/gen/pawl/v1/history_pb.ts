@@ -118,7 +118,7 @@ export type HistoryEvent = Message<"pawl.v1.HistoryEvent"> & {
   detail: string;
 
   /**
-   * Who asked, as the connection proved. Empty for the kernel itself.
+   * Who asked, as the connection proved: `local` is unauthenticated. Empty for the kernel itself.
    *
    * @generated from field: string principal = 14;
    */

@@ -6,14 +6,12 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
+import { localCaller } from "../../core/caller.js";
 import { type Binding, type BoundService, refusalOf } from "../binding.js";
 import { CallScope } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { connectError } from "./connect-error.js";
-
-/** Connections of plaintext HTTP prove nothing yet: everyone is the local principal. */
-const localPrincipal = "";
 
 type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
 type StreamImplementation = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
@@ -85,7 +83,7 @@ function openScope(
   context: HandlerContext,
   fail: (error: ConnectError) => void,
 ): CallScope {
-  const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) =>
+  const scope = new CallScope(localCaller, edge.lifecycle, (rejection) =>
     fail(connectError(rejection)),
   );
   context.signal.addEventListener("abort", () => scope.cancel(), { once: true });

@@ -8,6 +8,7 @@ import type {
   ServerWritableStream,
   UntypedHandleCall,
 } from "@grpc/grpc-js";
+import { localCaller } from "../../core/caller.js";
 import { limits } from "../../core/limits.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { type Binding, refusalOf } from "../binding.js";
@@ -16,9 +17,6 @@ import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { tooLarge, unreadableMessage } from "../refusals.js";
 import { grpcStatus } from "./grpc-status.js";
-
-/** Connections of plaintext gRPC prove nothing yet: everyone is the local principal. */
-export const localPrincipal = "";
 
 /** Bytes stay bytes: what they mean is decided where a refusal can say so. */
 function identity(bytes: Buffer): Buffer {
@@ -80,7 +78,7 @@ function unaryHandler(
   const { method, handle } = binding;
   return (call, callback) => {
     let isAnswered = false;
-    const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) => {
+    const scope = new CallScope(localCaller, edge.lifecycle, (rejection) => {
       if (!isAnswered) {
         isAnswered = true;
         callback(grpcStatus(rejection));
@@ -155,7 +153,7 @@ function serve(
   method: Binding["method"],
   begin: (scope: CallScope) => AsyncIterable<Message>,
 ): void {
-  const scope = new CallScope(localPrincipal, edge.lifecycle, (rejection) => {
+  const scope = new CallScope(localCaller, edge.lifecycle, (rejection) => {
     call.emit("error", grpcStatus(rejection));
   });
   call.on("cancelled", () => scope.cancel());

@@ -65,7 +65,7 @@ export async function intendOperation(
   const admitted = await admit(edge, target, operation.payload, "operation.payload");
   const recorded = admitted === undefined ? command : { ...command, payload: admitted };
   const order = { target, command: recorded };
-  const { value, position } = await executeOne(edge, order, call.principal, answerOf);
+  const { value, position } = await executeOne(edge, order, call.caller, answerOf);
   return { answer: value, position };
 }
 
@@ -107,7 +107,7 @@ export async function observeOperation(
   const { value, position } = await executeOne(
     edge,
     { target, command },
-    call.principal,
+    call.caller,
     ({ reply, run }) => {
       const operation = run.operations[run.operationsByKey.get(key) ?? -1];
       return {
@@ -148,7 +148,7 @@ export async function reconcileOperation(
     finding: findingOf(reconciliation, admitted),
   } as const;
   const order = { target, command };
-  const { value, position } = await executeOne(edge, order, call.principal, answerOf);
+  const { value, position } = await executeOne(edge, order, call.caller, answerOf);
   return { answer: value, position };
 }
 

@@ -121,7 +121,7 @@ async function resolveReview(
     reason,
   } as const;
   const { value, position } = await withReviewId(reviewId, () =>
-    executeOne(edge, { target, command }, call.principal, ({ reply, run }) => ({
+    executeOne(edge, { target, command }, call.caller, ({ reply, run }) => ({
       existing: reply.existing,
       version: run.reviews[review]?.version ?? 0,
     })),

@@ -21,7 +21,7 @@ export async function cancelRun(
   const { expectedVersion, reason } = request;
   requireReason(reason, "reason");
   const order = { target, command: { kind: "CancelRun", expectedVersion, reason } as const };
-  const { value, position } = await executeOne(edge, order, call.principal, ({ reply, run }) => ({
+  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
     existing: reply.existing,
     version: run.version,
     status: run.status,
@@ -39,7 +39,7 @@ export async function terminateRun(
   const { expectedVersion, reason } = request;
   requireReason(reason, "reason");
   const order = { target, command: { kind: "TerminateRun", expectedVersion, reason } as const };
-  const { value, position } = await executeOne(edge, order, call.principal, ({ reply, run }) => ({
+  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
     existing: reply.existing,
     version: run.version,
   }));

@@ -15,6 +15,7 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import { decodeStartRun, type StartRunShape } from "@pawl/proto/v1/run_service_wire.js";
 import { encodeRunResult } from "@pawl/proto/v1/run_wire.js";
+import type { Caller } from "../../core/caller.js";
 import { limits } from "../../core/limits.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
@@ -53,7 +54,7 @@ export async function startRuns(
 ): Promise<MessageInitShape<typeof StartRunsResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   requireCount(request.runs.length, "runs", limits.batchItemsMax);
-  const { value, position } = await startAll(edge, namespace, request.runs, call.principal);
+  const { value, position } = await startAll(edge, namespace, request.runs, call.caller);
   return { results: value.map(({ result }) => result), position };
 }
 
@@ -65,7 +66,7 @@ export async function* startAndAwait(
 ): AsyncIterable<MessageInitShape<typeof StartAndAwaitResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const run = requirePresent(request.run, "run");
-  const { value } = await startAll(edge, namespace, [run], call.principal);
+  const { value } = await startAll(edge, namespace, [run], call.caller);
   const [started] = value;
   if (started?.rejection !== undefined) {
     throw new RejectionError(started.rejection);
@@ -131,14 +132,14 @@ async function startAll(
   edge: Edge,
   namespace: string,
   runs: readonly StartRun[],
-  principal: string,
+  caller: Caller,
 ): Promise<Durable<Started[]>> {
   if (edge.lifecycle.refusal !== undefined) {
     throw new RejectionError(edge.lifecycle.refusal);
   }
   const items = runs.map((run) => decodeStartRun(toBinary(StartRunSchema, run)));
   const orders = await Promise.all(items.map((item) => startOrder(edge, item, namespace)));
-  const { value, position } = await executeAll(edge, orders, principal, startedOf);
+  const { value, position } = await executeAll(edge, orders, caller, startedOf);
   const settled = value.map((started, index) => {
     const item = items[index];
     return item === undefined ? started : reconsider(edge, started, item, namespace);

@@ -39,7 +39,7 @@ export async function reportOutputs(
   const orders = await Promise.all(
     request.reports.map((report) => reportOrder(edge, report, namespace)),
   );
-  const { value, position } = await executeAll(edge, orders, call.principal, (outcome, index) => {
+  const { value, position } = await executeAll(edge, orders, call.caller, (outcome, index) => {
     const correlation = request.reports[index]?.correlation ?? 0;
     return outcome.accepted
       ? { correlation, existing: outcome.reply.existing }
@@ -99,7 +99,7 @@ export async function releaseTask(
   const { value, position } = await executeOne(
     edge,
     { target, command },
-    call.principal,
+    call.caller,
     ({ reply, run }) => ({
       existing: reply.existing,
       version: run.tasks[run.plan.byName.get(task) ?? -1]?.version ?? 0,

@@ -46,7 +46,7 @@ export async function recordSteps(
   const items = request.steps.map((step) => itemOf(step, lease));
   await acknowledge(edge, lease);
   const orders = await Promise.all(items.map((item) => stepOrder(edge, item, lease)));
-  const { value, position } = await executeAll(edge, orders, call.principal, answerOf);
+  const { value, position } = await executeAll(edge, orders, call.caller, answerOf);
   const results = value.map(async (answer, index) => {
     const item = items[index];
     return item === undefined ? resultOf(answer) : await settle(edge, answer, item, lease);

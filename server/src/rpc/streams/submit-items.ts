@@ -5,6 +5,7 @@ import type {
   StartRunShape,
   SubmitRequestShape,
 } from "@pawl/proto/v1/run_service_wire.js";
+import type { Caller } from "../../core/caller.js";
 import type { StartRun } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
@@ -35,7 +36,7 @@ interface Pending {
 /** What the items of a stream need of it. */
 export interface SubmitItemsParts {
   readonly edge: Edge;
-  readonly principal: string;
+  readonly caller: Caller;
   /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
   readonly receiver: Receiver;
   /** What is held back until it is durable. */
@@ -117,7 +118,7 @@ export class SubmitItems {
     input: Uint8Array | Rejection | undefined,
   ): void {
     const { correlation } = item;
-    const { edge, principal, receiver } = this.#parts;
+    const { edge, caller, receiver } = this.#parts;
     try {
       if (input !== undefined && "reason" in input) {
         throw new RejectionError(input);
@@ -137,7 +138,7 @@ export class SubmitItems {
       });
       this.#unanswered++;
       const target = targetOf(namespace, item.runId);
-      edge.kernel.execute(target, recorded, principal, { receiver, tag });
+      edge.kernel.execute(target, recorded, caller, { receiver, tag });
     } catch (error) {
       const rejection = rejectionShape(this.#parts.toRejection(error));
       this.#parts.now.started.push({ ...refusedStart, correlation, rejection });

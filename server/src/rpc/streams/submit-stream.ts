@@ -1,5 +1,6 @@
 import { decodeSubmitRequest, type SubmitRequestShape } from "@pawl/proto/v1/run_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
+import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Outcome, Receiver } from "../../kernel/outcome.js";
 import { admit, isLarge } from "../admission.js";
@@ -33,12 +34,12 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
   #isDraining = false;
   #isGone = false;
 
-  constructor(edge: Edge, stream: ByteStream, principal: string) {
+  constructor(edge: Edge, stream: ByteStream, caller: Caller) {
     this.#edge = edge;
     this.#stream = stream;
     this.#items = new SubmitItems({
       edge,
-      principal,
+      caller,
       receiver: this,
       outbox: this.#outbox,
       now: this.#now,

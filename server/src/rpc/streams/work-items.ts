@@ -1,4 +1,5 @@
 import type { ItemResultShape, WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
 import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
@@ -21,7 +22,7 @@ interface Pending {
 /** What the items of a stream need of it. */
 export interface WorkItemsParts {
   readonly edge: Edge;
-  readonly principal: string;
+  readonly caller: Caller;
   /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
   readonly receiver: Receiver;
   readonly handles: Handles;
@@ -122,7 +123,7 @@ export class WorkItems {
 
   #execute(pending: Pending, prepared: Preparations | undefined): void {
     const { work, entry } = pending;
-    const { edge, principal, receiver } = this.#parts;
+    const { edge, caller, receiver } = this.#parts;
     try {
       const preparation = prepared?.get(work.item);
       if (preparation?.rejection !== undefined) {
@@ -131,7 +132,7 @@ export class WorkItems {
       const parts = { namespace: this.namespace, entry, prepared: preparation };
       const { target, command } = orderOf(work, parts);
       const tag = this.#pending.add(pending);
-      edge.kernel.execute(target, command, principal, { receiver, tag });
+      edge.kernel.execute(target, command, caller, { receiver, tag });
     } catch (error) {
       this.#answerRefusal(pending, this.#parts.toRejection(error), this.#parts.now);
     }

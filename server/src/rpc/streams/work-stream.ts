@@ -1,5 +1,6 @@
 import { decodeWorkRequest, type WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
+import type { Caller } from "../../core/caller.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { SessionLease, SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
@@ -46,12 +47,12 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   #isHalfClosed = false;
   #isGone = false;
 
-  constructor(edge: Edge, stream: ByteStream, principal: string) {
+  constructor(edge: Edge, stream: ByteStream, caller: Caller) {
     this.#edge = edge;
     this.#stream = stream;
     this.#items = new WorkItems({
       edge,
-      principal,
+      caller,
       receiver: this,
       handles: this.#handles,
       outbox: this.#outbox,

@@ -315,7 +315,7 @@ export type RunStarted = Message<"pawl.log.v1.RunStarted"> & {
   traceparent: string;
 
   /**
-   * Who started it. Empty: the unauthenticated local principal.
+   * Who started it, as the connection proved; `local`: unauthenticated.
    *
    * @generated from field: string principal = 10;
    */
@@ -854,7 +854,7 @@ export type OperationIntended = Message<"pawl.log.v1.OperationIntended"> & {
   task: number;
 
   /**
-   * Who intends, in scope NAMESPACE. Empty: the unauthenticated local principal.
+   * Who intends, in scope NAMESPACE; empty in a run, whose worker the lease names.
    *
    * @generated from field: string principal = 8;
    */
@@ -1127,7 +1127,7 @@ export type ReviewResolved = Message<"pawl.log.v1.ReviewResolved"> & {
   reason: string;
 
   /**
-   * Who decided. Empty: the unauthenticated local principal.
+   * Who decided, as the connection proved; `local`: unauthenticated.
    *
    * @generated from field: string principal = 5;
    */
@@ -1155,7 +1155,7 @@ export type CancelRequested = Message<"pawl.log.v1.CancelRequested"> & {
   reason: string;
 
   /**
-   * Who asked. Empty: the unauthenticated local principal.
+   * Who asked, as the connection proved; `local`: unauthenticated.
    *
    * @generated from field: string principal = 2;
    */
