@@ -23,6 +23,8 @@ async function connect(
     },
     cancel: () => undefined,
     lost: () => undefined,
+    superseded: () => undefined,
+    fault: () => undefined,
   };
   const hello = {
     sessionId: "s1",

@@ -12,7 +12,12 @@ import { startRun } from "../core/support/commands.js";
 import { onePlan, runOf } from "./storage/support/one-run.js";
 
 const to = {
-  receiver: { outcome: () => undefined, prepare: () => undefined, release: () => undefined },
+  receiver: {
+    outcome: () => undefined,
+    prepare: () => undefined,
+    release: () => undefined,
+    fault: () => undefined,
+  },
   tag: 0,
 };
 

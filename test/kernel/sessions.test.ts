@@ -12,6 +12,8 @@ function listenerInto(offered: string[], name: string): SessionListener {
     offer: (_lease, run) => offered.push(`${run.runId} to ${name}`),
     cancel: () => undefined,
     lost: () => undefined,
+    superseded: () => undefined,
+    fault: () => undefined,
   };
 }
 

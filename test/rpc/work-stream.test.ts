@@ -102,6 +102,14 @@ describe("hello", () => {
     expect(codeAndReason(await stream.ended())).toBe("NOT_FOUND PAWL_NAMESPACE_NOT_FOUND");
   });
 
+  test("with the highest handle there is lets handles begin anew, and nobody else notices", async () => {
+    const holds = [{ handle: 0xffff_ffff, runId: "gone", task: "t", leaseVersion: 1 }];
+    const worker = await connect({ holds });
+    expect(worker.welcome.lostHandles).toEqual([0xffff_ffff]);
+    await startOne();
+    expect((await worker.offer()).handle).toBe(1);
+  });
+
   test("bytes that are no message end the stream, and the kernel is unharmed", async () => {
     const stream = server.grpc.duplex(work.work);
     stream.sendBytes(Buffer.from("<!doctype html><title>Bad gateway</title>"));

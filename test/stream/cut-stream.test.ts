@@ -1,12 +1,13 @@
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
+import { type Offer, WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BadNetwork } from "../field-reports/support/bad-network.js";
 import { eventsOf, startTask } from "../field-reports/support/leases.js";
 import { json, operation } from "../rpc/support/fixtures.js";
 import { GrpcClient } from "../rpc/support/grpc-client.js";
+import { codeAndReason } from "../rpc/support/refusal.js";
 import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
 import { TestWorker } from "../rpc/support/worker.js";
 
@@ -153,16 +154,19 @@ describe("a stream that is cut in the middle of a task's batch", () => {
 });
 
 describe("two connections of one session", () => {
-  test("are one worker on the later one: the earlier is offered nothing, and cannot renew what the later gave up", async () => {
+  test("are one worker on the later one: the earlier is ended by name, and its leases are given out anew", async () => {
     await startTask(server.grpc, "r0");
     const earlier = await connect([], 1);
-    const offer = await earlier.offer();
+    const { task, leaseVersion } = await earlier.offer();
     const later = await connect([]);
-    // What the later one does not name is taken back at once, and offered to whoever has room.
-    earlier.send({ credits: 5, renewals: [offer.handle] });
+    // Else whoever holds it would work on under leases that are gone.
+    expect(codeAndReason(await earlier.stream.ended())).toBe("INVALID_ARGUMENT PAWL_INVALID_FIELD");
     later.send({ credits: 1 });
     expect(await later.offer()).toMatchObject({ runId: "r0", leaseVersion: 2, attempt: 1 });
-    earlier.send({ reports: [reportOf(offer, 1)] });
-    expect(await earlier.reason(1)).toBe("PAWL_LEASE_LOST");
+    const outcome = { case: "noOutput", value: {} } as const;
+    const { results } = await server.grpc.unary(WorkerService.method.reportOutputs, {
+      reports: [{ runId: "r0", task, leaseVersion, outcome }],
+    });
+    expect(results.map(({ rejection }) => rejection?.reason)).toEqual(["PAWL_LEASE_LOST"]);
   });
 });

@@ -23,6 +23,8 @@ export interface SessionListener extends Receiver {
   cancel(handle: number, reason: string, graceMs: number): void;
   /** A lease is over without the session's own report. */
   lost(handle: number, cause: string): void;
+  /** The session has connected again: this connection is the older one, and nothing it says counts any more. */
+  superseded(): void;
 }
 
 /** What a worker says of itself. */
@@ -56,6 +58,8 @@ export interface WorkerSession {
   readonly lostHandles: readonly number[];
   /** Adds credits (negative: takes them back). */
   addCredits(count: number): void;
+  /** Whether the worker reads what it is sent: one that does not is given no tasks, whatever its credits, or they would pile up here. */
+  setRoom(hasRoom: boolean): void;
   /** The lease behind a handle; undefined when it is over. */
   lease(handle: number): SessionLease | undefined;
   /** Memory only: an offer was taken. Any other item of the lease acknowledges as well. */

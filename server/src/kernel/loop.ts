@@ -23,7 +23,12 @@ import { Turns } from "./turns.js";
 import { Waiters } from "./waiters.js";
 
 /** A command that names no caller's answer. */
-const nobody: Receiver = { outcome: () => {}, prepare: () => {}, release: () => {} };
+const nobody: Receiver = {
+  outcome: () => {},
+  prepare: () => {},
+  release: () => {},
+  fault: () => {},
+};
 
 /**
  * The loop of one partition: decides commands one after another, applies their events at once to the pending state, and commits all

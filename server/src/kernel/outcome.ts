@@ -32,6 +32,8 @@ export interface Receiver {
   prepare(): void;
   /** Called once everything reported by `outcome` since the last release is durable: send it. `position` names that point. */
   release(position: Uint8Array): void;
+  /** Its own `prepare` or `release` threw: what it held back is lost, so it ends what it serves. Others are not affected. */
+  fault(error: unknown): void;
 }
 
 /** A refusal as an error, for the promise-based calls. */

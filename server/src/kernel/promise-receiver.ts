@@ -81,6 +81,11 @@ export class PromiseReceiver implements Receiver {
     this.#gathering = [];
   }
 
+  /** Answers are settled promises, which cannot fail; what should ever do so leaves nobody waiting. */
+  fault(error: unknown): void {
+    this.fail(error instanceof Error ? error : new Error(String(error)));
+  }
+
   release(): void {
     const sealed = this.#sealed;
     this.#sealed = [];

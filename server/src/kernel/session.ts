@@ -1,6 +1,9 @@
 import type { SessionListener } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 
+/** Handles are uint32 on the wire, and 0 names none. */
+const handleMax = 0xffff_ffff;
+
 /** A worker session as the kernel keeps it: it outlives its connections as long as it holds leases. */
 export class Session {
   readonly id: string;
@@ -10,6 +13,8 @@ export class Session {
   queueKeys: readonly string[] = [];
   credits = 0;
   isDraining = false;
+  /** False while its connection does not read what it is sent. */
+  hasRoom = true;
   /** The connection; undefined while there is none. */
   listener: SessionListener | undefined;
   /** The connection that is being made: the runs of its leases are read. Only the last one comes about. */
@@ -28,12 +33,14 @@ export class Session {
 
   /** True when it may be given a task. */
   get canTake(): boolean {
-    return this.credits > 0 && !this.isDraining && this.listener !== undefined;
+    return this.credits > 0 && this.hasRoom && !this.isDraining && this.listener !== undefined;
   }
 
-  /** A handle that this session never had. */
+  /** A handle that no open lease of this session has. They begin anew after the last one of 32 bits, weeks apart. */
   nextHandle(): number {
-    this.#lastHandle++;
+    do {
+      this.#lastHandle = this.#lastHandle === handleMax ? 1 : this.#lastHandle + 1;
+    } while (this.leases.has(this.#lastHandle));
     return this.#lastHandle;
   }
 

@@ -37,11 +37,14 @@ export class Sessions {
    */
   async connect(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {
     const session = this.#sessionOf(hello);
+    const older = session.connecting ?? session.listener;
     this.#loop.work.dispatcher.leave(session);
     session.connecting = listener;
     session.listener = undefined;
     session.credits = 0;
     session.isDraining = false;
+    session.hasRoom = true;
+    older?.superseded();
     const found = await this.#findHolds(session, hello, listener);
     if (session.connecting !== listener) {
       // It has connected once more while the runs of its leases were read: this connection is the older one.
@@ -175,16 +178,25 @@ export class Sessions {
     const isCurrent = (): boolean => session.listener === listener;
     const leaseOf = (handle: number): Lease | undefined =>
       isCurrent() ? session.leases.get(handle) : undefined;
+    const offerMore = (): void => {
+      if (session.canTake) {
+        loop.work.dispatcher.credited(session);
+        loop.schedule();
+      }
+    };
     return {
       sessionId: session.id,
       lostHandles,
       addCredits: (count) => {
         if (isCurrent()) {
           session.credits += count;
-          if (session.canTake) {
-            loop.work.dispatcher.credited(session);
-            loop.schedule();
-          }
+          offerMore();
+        }
+      },
+      setRoom: (hasRoom) => {
+        if (isCurrent() && session.hasRoom !== hasRoom) {
+          session.hasRoom = hasRoom;
+          offerMore();
         }
       },
       lease: (handle) => {

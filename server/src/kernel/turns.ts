@@ -130,9 +130,7 @@ export class Turns {
     try {
       const { bytes, durable } = this.#parts.committer.commit(turn);
       this.#parts.unsaved(turn.touched, bytes);
-      for (const receiver of turn.receivers) {
-        receiver.prepare();
-      }
+      prepareAll(turn);
       durable.then(() => this.#durable(turn)).catch((error: unknown) => this.#parts.failed(error));
     } catch (error) {
       this.#parts.failed(error);
@@ -143,9 +141,7 @@ export class Turns {
     this.#inFlight = undefined;
     this.#durableHead = this.#parts.committer.pendingHead;
     const position = this.position();
-    for (const receiver of turn.receivers) {
-      receiver.release(position);
-    }
+    releaseAll(turn, position);
     this.#parts.durable(turn);
     this.#goOn();
   }
@@ -154,10 +150,8 @@ export class Turns {
   #releaseRead(turn: Turn): void {
     if (turn.receivers.size > 0) {
       const position = this.position();
-      for (const receiver of turn.receivers) {
-        receiver.prepare();
-        receiver.release(position);
-      }
+      prepareAll(turn);
+      releaseAll(turn, position);
     }
     this.#goOn();
   }
@@ -175,6 +169,28 @@ export class Turns {
     this.#idle = [];
     for (const resolve of idle) {
       resolve();
+    }
+  }
+}
+
+/** Has everyone encode what is to be sent. Whoever fails at it ends alone: the log and all others are sound. */
+function prepareAll({ receivers }: Turn): void {
+  for (const receiver of receivers) {
+    try {
+      receiver.prepare();
+    } catch (error) {
+      receivers.delete(receiver);
+      receiver.fault(error);
+    }
+  }
+}
+
+function releaseAll({ receivers }: Turn, position: Uint8Array): void {
+  for (const receiver of receivers) {
+    try {
+      receiver.release(position);
+    } catch (error) {
+      receiver.fault(error);
     }
   }
 }

@@ -120,6 +120,11 @@ class Batch<T> implements Receiver, OpenCall {
     }
   }
 
+  fault(error: unknown): void {
+    this.#end();
+    this.#settle.reject(error);
+  }
+
   /** What was begun is answered also while the kernel goes away. */
   drain(): void {}
 

@@ -89,6 +89,10 @@ class EndReceiver<T> implements Receiver {
     }
   }
 
+  fault(error: unknown): void {
+    this.#finish(() => this.#reject(error));
+  }
+
   #finish(settle: () => void): void {
     for (const stop of this.#stops.splice(0)) {
       stop();

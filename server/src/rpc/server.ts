@@ -51,6 +51,8 @@ export interface ServeOptions {
   readonly random?: Random;
   /** Told of every fault of the kernel's own code, with the method it happened in. Default: a line on stderr. */
   readonly onFault?: (error: unknown, where: string) => void;
+  /** How long the headers of an HTTP/1.1 request may take, in ms. Default 10 s. */
+  readonly headersMs?: number;
   /** Answers what is no call over HTTP/1.1, for example the dashboard. */
   readonly pages?: PageServer;
 }
@@ -81,7 +83,10 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const services = bindServices(edge);
   const grpc = createGrpcServer(edge, services);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
-  const front = createHttpFront({ edge, services, pages: options.pages });
+  const front = createHttpFront({
+    ...{ edge, services, pages: options.pages },
+    headersMs: options.headersMs ?? 10_000,
+  });
   const opened = await Port.open({
     host,
     port,
@@ -104,6 +109,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     front.closeIdleConnections();
     await withinMs(edge.timers, graceMs, opened.emptied());
     front.closeAllConnections();
+    front.close();
     grpc.forceShutdown();
     injector.destroy();
     opened.destroy();

@@ -166,6 +166,11 @@ class UnaryReceiver implements Receiver {
     this.#gathered = [];
   }
 
+  /** Nothing here may fail. */
+  fault(error: unknown): void {
+    throw error;
+  }
+
   release(position: Uint8Array): void {
     if (!this.#to.isHeard()) {
       return;

@@ -20,6 +20,11 @@ export class SingleReceiver implements Receiver {
     this.#gathered = undefined;
   }
 
+  /** Nothing here may fail. */
+  fault(error: unknown): void {
+    throw error;
+  }
+
   release(position: Uint8Array): void {
     if (this.#sealed !== undefined) {
       this.#done(this.#sealed, position);

@@ -137,6 +137,14 @@ export class WorkerConnection implements SessionListener, Route {
     this.#gathered.push(() => this.#send({ case: "lost", handle }));
   }
 
+  /** The worker has forgotten this connection before it made the later one. */
+  superseded(): void {}
+
+  /** Nothing here may fail. */
+  fault(error: unknown): void {
+    throw error;
+  }
+
   prepare(): void {
     this.#sealed.push(...this.#gathered);
     this.#gathered = [];

@@ -1749,7 +1749,8 @@ export const WorkerService: GenService<{
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
    * and send the unanswered items again with their correlation numbers. Errors come per item; the stream ends only with UNAVAILABLE,
-   * INVALID_ARGUMENT `PAWL_INVALID_FIELD` (a message before hello, an unknown protocol version).
+   * INVALID_ARGUMENT `PAWL_INVALID_FIELD` (a message before hello, an unknown protocol version, a session id with which a later stream has said hello:
+   * that stream has the session).
    *
    * @generated from rpc pawl.v1.WorkerService.Work
    */

@@ -25,7 +25,12 @@ export interface HttpFrontParts {
   readonly edge: Edge;
   readonly services: readonly BoundService[];
   readonly pages: PageServer | undefined;
+  /** How long the headers of a request may take, in ms. */
+  readonly headersMs: number;
 }
+
+/** How long a whole request may take, in ms. */
+const requestMs = 60_000;
 
 /** Header bytes of one request. */
 const headerBytesMax = 16 * 1024;
@@ -34,7 +39,7 @@ const headerBytesMax = 16 * 1024;
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /** The HTTP/1.1 half of the port: Connect JSON, gRPC-web, pages. */
-export function createHttpFront({ edge, services, pages }: HttpFrontParts): Server {
+export function createHttpFront({ edge, services, pages, headersMs }: HttpFrontParts): Server {
   const router = createConnectRouter({
     readMaxBytes: limits.messageBytesMax,
     writeMaxBytes: limits.messageBytesMax,
@@ -44,7 +49,12 @@ export function createHttpFront({ edge, services, pages }: HttpFrontParts): Serv
   registerRoutes(router, edge, services);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const server = createServer(
-    { maxHeaderSize: headerBytesMax, headersTimeout: 10_000, requestTimeout: 60_000 },
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMs,
+      requestTimeout: Math.max(requestMs, headersMs),
+      connectionsCheckingInterval: Math.min(5_000, headersMs),
+    },
     (request, response) => {
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
       const handler = handlers.get(path);
@@ -58,6 +68,9 @@ export function createHttpFront({ edge, services, pages }: HttpFrontParts): Serv
     },
   );
   server.on("clientError", (error, socket) => refuseBytes(error, socket as Socket));
+  // Node looks at the age of requests only once its own server listens. This one is handed its connections by the port, and without
+  // this a few thousand half-sent requests would hold the port's connections for ever.
+  server.emit("listening");
   return server;
 }
 
@@ -132,11 +145,23 @@ function refuseBytes(error: Error, socket: Socket): void {
     socket.destroy();
     return;
   }
+  if ("code" in error && error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    endSocket(
+      socket,
+      "408 Request Timeout",
+      "Expected a whole request in time, but it did not come.\n",
+    );
+    return;
+  }
   const isHeader = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
   const text = isHeader
     ? `Expected at most ${headerBytesMax} bytes of headers, but there are more.\n`
     : "Expected HTTP/1.1 or gRPC over HTTP/2, but these bytes are neither. This is a Pawl kernel.\n";
   const status = isHeader ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  endSocket(socket, status, text);
+}
+
+function endSocket(socket: Socket, status: string, text: string): void {
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );

@@ -255,6 +255,10 @@ class EndsReceiver implements Receiver {
       this.#channel.end();
     }
   }
+
+  fault(error: unknown): void {
+    this.#channel.fail(error);
+  }
 }
 
 function resultMessage(run: Run): RunResult {

@@ -150,6 +150,13 @@ class Claims implements SessionListener {
     }
   }
 
+  fault(error: unknown): void {
+    this.channel.fail(error);
+  }
+
+  /** Never: each claim is a session of its own. */
+  superseded(): void {}
+
   #endWhenDone(): void {
     if (this.#isFinishing && this.#gathering.length === 0 && this.#sealed.length === 0) {
       this.channel.end();

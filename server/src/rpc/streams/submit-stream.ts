@@ -52,7 +52,7 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     this.#inbox = new Inbox(
       stream,
       (request) => this.#handle(request),
-      (error) => this.#fault(error),
+      (error) => this.fault(error),
     );
     edge.lifecycle.add(this);
   }
@@ -172,7 +172,7 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     return rejectionOf(this.#edge, error, "Submit") ?? unavailable("the caller has gone");
   }
 
-  #fault(error: unknown): void {
+  fault(error: unknown): void {
     this.#fail(this.#toRejection(error));
   }
 

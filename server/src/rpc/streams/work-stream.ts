@@ -68,7 +68,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     this.#inbox = new Inbox(
       stream,
       (request) => this.#handle(request),
-      (error) => this.#fail(this.#toRejection(error)),
+      (error) => this.fault(error),
     );
     edge.lifecycle.add(this);
     this.#armPing();
@@ -91,6 +91,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
   drained(): void {
     this.#inbox.roomAgain();
+    this.#session?.setRoom(true);
   }
 
   halfClosed(): void {
@@ -117,6 +118,20 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
   abort(rejection: Rejection): void {
     this.#fail(rejection);
+  }
+
+  fault(error: unknown): void {
+    this.#fail(this.#toRejection(error));
+  }
+
+  superseded(): void {
+    this.#fail(
+      invalidField(
+        "hello.session_id",
+        "used by one connection at a time",
+        "used by a later connection, which has the session now",
+      ),
+    );
   }
 
   offer(lease: SessionLease, run: Run): void {
@@ -170,6 +185,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     for (const message of this.#sealed.take(this.#position)) {
       if (!this.#stream.write(message)) {
         this.#inbox.noRoom();
+        this.#session?.setRoom(false);
       }
     }
   }
