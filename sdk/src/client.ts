@@ -8,6 +8,7 @@ import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { DefinitionInvalid } from "./errors.js";
+import { withHotCodecs } from "./internal/hot-transport.js";
 import { Http2Connection } from "./internal/http2-connection.js";
 
 /** Where a kernel is, and how to reach it. */
@@ -70,10 +71,11 @@ export function createPawlClient(options: PawlClientOptions): PawlClient {
     acceptCompression: [],
     readMaxBytes: MAX_MESSAGE_BYTES,
   });
+  const hot = withHotCodecs(transport);
   return {
     url: options.url,
-    runs: createClient(RunService, transport),
-    workers: createClient(WorkerService, transport),
+    runs: createClient(RunService, hot),
+    workers: createClient(WorkerService, hot),
     operations: createClient(OperationService, transport),
     reviews: createClient(ReviewService, transport),
     admin: createClient(AdminService, transport),

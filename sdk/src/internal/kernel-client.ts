@@ -13,7 +13,6 @@ import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import type { ClientCore } from "./client-core.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
-import { encodePlanOnce } from "./encode-submit.js";
 import { checkId } from "./ids.js";
 import { buildOperationRequest } from "./operation-request.js";
 import { Performance } from "./perform.js";
@@ -25,6 +24,7 @@ import { currentTraceparent } from "./trace.js";
 import { UnaryLedger } from "./unary-ledger.js";
 import { validate } from "./validate.js";
 import { waitFor } from "./wait-for.js";
+import { encodePlanOnce } from "./wire-messages.js";
 import { WorkSession } from "./work-session.js";
 
 /** Most labels of a run. */

@@ -7,6 +7,7 @@ import {
   type StartRun,
   type StartRunResult,
   type SubmitRequest,
+  SubmitRequestSchema,
   type SubmitResponse,
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { PawlClient } from "../client.js";
@@ -15,7 +16,6 @@ import { Backoff } from "./backoff.js";
 import { makeController } from "./controller.js";
 import { Correlations } from "./correlation.js";
 import { type Deferred, defer } from "./deferred.js";
-import { encodeSubmit } from "./encode-submit.js";
 import type { ConnectionMonitor } from "./monitor.js";
 import { Outflow } from "./outflow.js";
 import { errorFromRejection, isTransient } from "./rejection.js";
@@ -209,7 +209,8 @@ export class SubmitStream {
         }
       }
       if (starts.length + waits.length > 0) {
-        return encodeSubmit(this.#options.namespace, starts, waits);
+        const { namespace } = this.#options;
+        return create(SubmitRequestSchema, { namespace, starts, waits });
       }
     }
     return undefined;
