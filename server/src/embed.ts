@@ -40,6 +40,7 @@ export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
   try {
     const kernel = await openKernel({
       store: folder.store,
+      secret: folder.secret,
       onFault: ({ error, command }) => onFault(error, command),
     });
     opened.push(kernel);

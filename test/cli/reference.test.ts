@@ -12,7 +12,11 @@ const never = (): never => {
   throw new Error("Expected no command to run");
 };
 
-const program = buildProgram(processContext(), { serve: never, verify: never }, never);
+const program = buildProgram(
+  processContext(),
+  { serve: never, verify: never, restore: never },
+  never,
+);
 
 function leaves(command: Command, words: string): { name: string; command: Command }[] {
   if (command.commands.length === 0) return [{ name: words, command }];

@@ -7,7 +7,12 @@ import {
   readCrashPoints,
 } from "@pawl/server/kernel/crash-points.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type KernelProcess, type KernelSettings, startKernel } from "./support/crashing-kernel.js";
+import {
+  type KernelProcess,
+  type KernelSettings,
+  restoreFolder,
+  startKernel,
+} from "./support/crashing-kernel.js";
 import { connectWorkload, type Workload } from "./support/workload.js";
 
 let dir: string;
@@ -82,6 +87,7 @@ const walked = {
   trim: pointsOf("trim"),
   sweep: pointsOf("sweep"),
   close: pointsOf("close"),
+  epoch: pointsOf("epoch"),
 };
 
 it("every boundary that the code names is walked", () => {
@@ -139,6 +145,31 @@ describe("a kernel that dies while it ends", () => {
     await expectDeathAt(kernel, point);
     await portOf(start({ port }));
     await expectAllDoneOnce(workload);
+  });
+});
+
+describe("a new epoch whose making is killed", () => {
+  it.each(walked.epoch)("at %s is there whole, or not at all, and all is served", async (point) => {
+    const kernel = start();
+    const port = await portOf(kernel);
+    workload = await connectWorkload(port);
+    await workload.start();
+    await workload.outputs();
+    kernel.kill();
+    await kernel.ended;
+    const restoring = restoreFolder(join(dir, "store"), { crashAt: point });
+    kernels.push(restoring);
+    await expectDeathAt(restoring, point);
+    const next = start({ port });
+    await portOf(next);
+    await expectAllDoneOnce(workload);
+    next.askToEnd();
+    await next.ended;
+    const again = restoreFolder(join(dir, "store"));
+    kernels.push(again);
+    const { how, output } = await again.ended;
+    expect(how).toBe("exit code 0");
+    expect(JSON.parse(output)).toMatchObject({ epoch: point === "epoch:before" ? 2 : 3 });
   });
 });
 

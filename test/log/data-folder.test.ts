@@ -114,6 +114,22 @@ describe("a new data folder", () => {
   });
 });
 
+describe("a data folder without its secret", () => {
+  test("gets a new secret when it has none, for its owner alone", async () => {
+    await makeStore();
+    const first = new Uint8Array(await readFile(join(directory, "secret")));
+    await rm(join(directory, "secret"));
+    const folder = await openDataFolder(directory, { create: false });
+    await folder.close();
+    expect(folder.secret.byteLength).toBe(32);
+    expect(folder.secret).not.toEqual(first);
+    expect((await stat(join(directory, "secret"))).mode & 0o777).toBe(0o600);
+    const again = await openDataFolder(directory, { create: false });
+    expect(again.secret).toEqual(folder.secret);
+    await again.close();
+  });
+});
+
 describe("a data folder is refused by name, and left as it is,", () => {
   test("when it is absent, empty or unfinished and nobody asked for a new one", async () => {
     expect(await refusal(false)).toMatchObject({ code: "PAWL_STORE_ABSENT" });
@@ -170,11 +186,9 @@ describe("a data folder is refused by name, and left as it is,", () => {
     expect(await refusal()).toMatchObject({ code: "PAWL_STORE_DAMAGED", file: "db" });
   });
 
-  test("when the secret is missing or cut", async () => {
+  test("when the secret is cut", async () => {
     await makeStore();
     await writeFile(join(directory, "secret"), "short");
-    expect(await refusal()).toMatchObject({ code: "PAWL_STORE_DAMAGED", file: "secret" });
-    await rm(join(directory, "secret"));
     expect(await refusal()).toMatchObject({ code: "PAWL_STORE_DAMAGED", file: "secret" });
   });
 

@@ -7,7 +7,7 @@ import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createMemoryStore, testFence } from "../support/kernel.js";
+import { createMemoryStore, testFence, testSecret } from "../support/kernel.js";
 import { complete, leasedRun, leaseRef, oneTask, operation } from "./support/fixtures.js";
 import { GrpcClient } from "./support/grpc-client.js";
 import { TestWorker } from "./support/worker.js";
@@ -24,7 +24,11 @@ beforeEach(async () => {
   await createMemoryStore(disk);
   // No checkpoint comes in between: whatever the disk holds back is a commit.
   const checkpoint = { beginAgeMs: 3_600_000, beginBytes: 1e9, lagBytes: 1e9 };
-  kernel = await openKernel({ store: disk.open({ epoch: testFence.epoch }), checkpoint });
+  kernel = await openKernel({
+    secret: testSecret,
+    store: disk.open({ epoch: testFence.epoch }),
+    checkpoint,
+  });
   server = await startServer({ kernel, port: 0 });
   client = new GrpcClient(server.port);
 });

@@ -5,7 +5,7 @@ import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createMemoryStore, testFence } from "../support/kernel.js";
+import { createMemoryStore, testFence, testSecret } from "../support/kernel.js";
 import { complete, leasedRun } from "./support/fixtures.js";
 import { GrpcClient } from "./support/grpc-client.js";
 
@@ -17,7 +17,7 @@ let client: GrpcClient;
 beforeEach(async () => {
   disk = new MemoryDisk();
   await createMemoryStore(disk);
-  kernel = await openKernel({ store: disk.open({ epoch: testFence.epoch }) });
+  kernel = await openKernel({ secret: testSecret, store: disk.open({ epoch: testFence.epoch }) });
   server = await startServer({ kernel, port: 0 });
   client = new GrpcClient(server.port);
 });

@@ -25,6 +25,9 @@ import { VirtualTime } from "./virtual-time.js";
 /** Id of every store that tests make. */
 export const testStoreId = "5f0c5a4e-3d1b-4c55-9d0a-6c1f0e8d2b71";
 
+/** Secret of every store that tests make. */
+export const testSecret: Uint8Array = new Uint8Array(32).fill(7);
+
 /** The partition and epoch of every test store. */
 export const testPartition = 0;
 export const testFence: { readonly epoch: number } = { epoch: 1 };
@@ -96,7 +99,10 @@ export class TestKernel {
       {
         ...{ timers, random: evenRandom, residency, committer, plans },
         clock: new KernelClock(clock, recovery.lastRecordedMs),
-        positions: new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch),
+        positions: new PositionCodec({
+          ...{ storeId, epoch, partition, secret: testSecret },
+          keptThrough: () => undefined,
+        }),
         nextRunNumber: recovery.nextRunNumber,
         admit: () => undefined,
         isLagging: () => checkpointer.isLagging(),

@@ -68,7 +68,7 @@ const RULES: Readonly<Record<Zone, Rule>> = {
 
 /** Files of a zone that put the parts together, and so may import what `entry` may. */
 const ENTRIES =
-  /^server\/src\/(?:[^/]+|cli\/main|cli\/(?:serve|verify)(?:-[^/]+)?|cli\/(?:serve|verify)\/.+)\.ts$/;
+  /^server\/src\/(?:[^/]+|cli\/main|cli\/(?:serve|verify|restore)(?:-[^/]+)?|cli\/(?:serve|verify|restore)\/.+)\.ts$/;
 
 /** The packages of the store, and the one file of the server that may import them. */
 const STORE_PACKAGES = ["level", "classic-level", "abstract-level", "memory-level"];

@@ -6,6 +6,7 @@ import { Conflict, NotFound, type PawlError, Rejected, TooLarge } from "../error
 const TRANSIENT: ReadonlySet<string> = new Set([
   "PAWL_OVERLOADED",
   "PAWL_UNAVAILABLE",
+  "PAWL_READ_ONLY",
   "PAWL_TOO_EARLY",
 ]);
 
@@ -37,6 +38,7 @@ const FINAL: ReadonlySet<string> = new Set([
   "PAWL_INVALID_FIELD",
   "PAWL_TOO_LARGE",
   "PAWL_INVALID_POSITION",
+  "PAWL_STORE_REWOUND",
   "PAWL_INVALID_PAGE_TOKEN",
 ]);
 

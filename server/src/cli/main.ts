@@ -75,6 +75,7 @@ function helpCommand(program: Command, args: readonly string[]): string {
 function hostCommands(context: CliContext): HostCommands {
   return {
     serve: async (options) => (await import("./serve/serve.js")).serve(context, options),
+    restore: async (options) => (await import("./restore/restore.js")).restore(context, options),
     verify: async (options) => (await import("./verify/verify.js")).verify(context, options),
   };
 }

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { addInfo } from "./commands/info.js";
 import { addOpCommands } from "./commands/op.js";
 import { addReport } from "./commands/report.js";
+import { addRestore, type Restore } from "./commands/restore.js";
 import { addReviewsCommands } from "./commands/reviews.js";
 import { addRunCommands } from "./commands/run.js";
 import { addServe, type Serve } from "./commands/serve.js";
@@ -10,10 +11,11 @@ import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
 import { readVersion } from "./version.js";
 
-/** The two commands that run a kernel's own parts in this process; who puts the program together gives them. */
+/** The commands that run a kernel's own parts in this process; who puts the program together gives them. */
 export interface HostCommands {
   readonly serve: Serve;
   readonly verify: Verify;
+  readonly restore: Restore;
 }
 
 /** The `pawl` command with all its commands. `setExitCode` is called by those that end with a code of their own. */
@@ -37,6 +39,7 @@ export function buildProgram(
   program.addHelpText("after", EXIT_CODES);
   addServe(program, host.serve, setExitCode);
   addVerify(program, host.verify, setExitCode);
+  addRestore(program, host.restore, setExitCode);
   addRunCommands(program, context);
   addWhy(program, context);
   addReport(program, context);

@@ -143,6 +143,7 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
     case "runStarted":
     case "storeCreated":
     case "checkpointSealed":
+    case "epochBegan":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
   }
 }

@@ -20,9 +20,12 @@ export type RejectionReason =
   | "PAWL_DISK_LOW"
   | "PAWL_INVALID_POSITION"
   | "PAWL_POSITION_TRIMMED"
+  | "PAWL_STORE_REWOUND"
   | "PAWL_WATCHER_TOO_SLOW"
   | "PAWL_INVALID_PAGE_TOKEN"
   | "PAWL_STORE_DAMAGED"
+  | "PAWL_DATA_LOSS"
+  | "PAWL_READ_ONLY"
   | "PAWL_UNAVAILABLE"
   | "PAWL_INTERNAL";
 
@@ -55,7 +58,15 @@ export type RejectionDetail =
       readonly case: "illegalTransition";
       readonly value: { entity: string; status: string; command: string; legal: string[] };
     }
-  | { readonly case: "overloaded"; readonly value: { resource: string; bound: string } };
+  | { readonly case: "overloaded"; readonly value: { resource: string; bound: string } }
+  | {
+      readonly case: "storeRewound";
+      readonly value: { positionEpoch: number; storeEpoch: number; keptSequence: bigint };
+    }
+  | {
+      readonly case: "dataLoss";
+      readonly value: { acknowledgedSequence: bigint; durableSequence: bigint };
+    };
 
 /** A refusal. Nothing was changed. */
 export interface Rejection {

@@ -33,6 +33,10 @@ export const CRASH_POINTS = [
   // Old segments are removed from the front of the log.
   "trim:before",
   "trim:after",
+  // A new epoch: nothing is written; its event is in the log and its rows are not; all is written.
+  "epoch:before",
+  "epoch:event",
+  "epoch:after",
   // An orderly end: all is written, the store is not closed.
   "close:before",
 ] as const;

@@ -28,6 +28,7 @@ export class DeadlineQueue<T extends Due> {
   readonly #order: number[] = [];
   #armed: Cancellable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
+  #isClosed = false;
 
   /** @param fire called with each entry that is due; it may add entries. */
   constructor(timers: Timers, now: () => number, fire: (entry: T) => void) {
@@ -112,8 +113,9 @@ export class DeadlineQueue<T extends Due> {
     return left;
   }
 
-  /** Calls the host timer off. */
+  /** Calls the host timer off, for good. */
   close(): void {
+    this.#isClosed = true;
     this.#armed?.cancel();
     this.#armed = undefined;
   }
@@ -145,7 +147,7 @@ export class DeadlineQueue<T extends Due> {
     this.#armed?.cancel();
     const index = this.#order[0];
     this.#armedFor = index ?? Number.POSITIVE_INFINITY;
-    if (index === undefined) {
+    if (index === undefined || this.#isClosed) {
       this.#armed = undefined;
       return;
     }

@@ -93,6 +93,8 @@ export interface KernelInfo {
   readonly isDiskLow: boolean;
   /** True once timers, ready tasks and leases of the store are all known after the start. */
   readonly isOpenWorkKnown: boolean;
+  /** Why the kernel is read-only: a sentence; empty while it takes work. */
+  readonly readOnlyReason: string;
 }
 
 /** A subscription to durable events; see `Kernel.watchRun`. */
@@ -215,6 +217,8 @@ export interface KernelApi {
   info(): KernelInfo;
   /** True once new work is refused because the kernel is going away. */
   readonly isDraining: boolean;
+  /** Fires once when the kernel becomes read-only, at once when it is: something acknowledged is gone, and an operator must decide. */
+  onHeld(callback: () => void): void;
   /** Fires when the store failed: nothing more is acknowledged. */
   onFailed(callback: (error: Error) => void): void;
 }

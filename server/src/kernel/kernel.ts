@@ -6,6 +6,7 @@ import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import type { Store } from "../log/store.js";
 import type { DiskWatch } from "./disk-watch.js";
+import type { Hold } from "./hold.js";
 import type {
   KernelApi,
   KernelInfo,
@@ -30,7 +31,8 @@ import {
   unavailable,
 } from "./outcome.js";
 import type { Timers } from "./ports.js";
-import type { Position, PositionCodec } from "./position.js";
+import type { Position } from "./position.js";
+import type { PositionJudge } from "./position-judge.js";
 import type { Resident } from "./resident.js";
 import type { Sessions } from "./sessions.js";
 import type { Blobs } from "./storage/blobs.js";
@@ -47,7 +49,8 @@ export interface KernelParts {
   readonly storeEpoch: number;
   readonly loop: Loop;
   readonly sessions: Sessions;
-  readonly positions: PositionCodec;
+  readonly positions: PositionJudge;
+  readonly hold: Hold;
   readonly checkpointer: Checkpointer;
   readonly lists: Lists;
   readonly history: HistoryReader;
@@ -209,7 +212,7 @@ export class Kernel implements KernelApi {
   }
 
   async watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher> {
-    const from = this.#decodePosition(position, { sequence: 0, hash: new Uint8Array(32) });
+    const from = await this.#judgePosition(position, { sequence: 0, hash: new Uint8Array(32) });
     const resident = await this.#load(target);
     const filter = { runNumber: resident.number, namespace: resident.run.namespace, workflow: "" };
     return this.#parts.watchHub.watch(filter, from, listener);
@@ -220,7 +223,7 @@ export class Kernel implements KernelApi {
     position: Uint8Array,
     listener: WatchListener,
   ): Promise<Watcher> {
-    const from = this.#decodePosition(position, this.#durableHead);
+    const from = await this.#judgePosition(position, this.#durableHead);
     return this.#parts.watchHub.watch({ ...filter, runNumber: undefined }, from, listener);
   }
 
@@ -229,8 +232,12 @@ export class Kernel implements KernelApi {
     yield* this.#parts.blobs.read(resident.number, sha256);
   }
 
-  admitPayload(target: Target, payload: Uint8Array): Promise<Uint8Array> {
-    return this.#parts.blobs.admit(target, payload);
+  async admitPayload(target: Target, payload: Uint8Array): Promise<Uint8Array> {
+    this.#requireWorking();
+    if (this.#loop.held !== undefined) {
+      throw new RejectionError(this.#loop.held);
+    }
+    return await this.#parts.blobs.admit(target, payload);
   }
 
   connectSession(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {
@@ -269,7 +276,12 @@ export class Kernel implements KernelApi {
       residentRuns: this.#loop.residency.size,
       isDiskLow: this.#parts.disk.isLow,
       isOpenWorkKnown: this.#isOpenWorkKnown,
+      readOnlyReason: this.#parts.hold.reason,
     };
+  }
+
+  onHeld(callback: () => void): void {
+    this.#parts.hold.onHeld(callback);
   }
 
   onFailed(callback: (error: Error) => void): void {
@@ -315,8 +327,8 @@ export class Kernel implements KernelApi {
     return this.#loop.durableHead;
   }
 
-  #decodePosition(bytes: Uint8Array, whenEmpty: Position): Position {
-    return bytes.length === 0 ? whenEmpty : this.#parts.positions.decode(bytes);
+  async #judgePosition(bytes: Uint8Array, whenEmpty: Position): Promise<Position> {
+    return bytes.length === 0 ? whenEmpty : await this.#parts.positions.judge(bytes);
   }
 
   async #load(target: Target): Promise<Resident> {

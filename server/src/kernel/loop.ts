@@ -49,6 +49,7 @@ export class Loop {
   readonly #decider: Decider;
   readonly #beginner: Beginner;
   #failure: Error | undefined;
+  #held: Rejection | undefined;
   readonly #postponed = new PostponedStarts();
 
   constructor(parts: LoopParts, listener: LoopListener) {
@@ -76,7 +77,11 @@ export class Loop {
       timers: parts.timers,
       committer: parts.committer,
       positions: parts.positions,
-      beforeCommit: () => this.work.dispatcher.match(),
+      beforeCommit: () => {
+        if (this.#held === undefined) {
+          this.work.dispatcher.match();
+        }
+      },
       unsaved: (residents, bytes) => listener.unsaved(residents, bytes),
       durable: (turn) => listener.durable(turn),
       failed: (error) => this.fail(error),
@@ -117,6 +122,11 @@ export class Loop {
     return this.#failure;
   }
 
+  /** Why nothing more is decided; undefined while commands are. See `hold`. */
+  get held(): Rejection | undefined {
+    return this.#held;
+  }
+
   /** Position of everything that is durable when the turn in flight is. */
   position(): Uint8Array {
     return this.#turns.position();
@@ -148,6 +158,10 @@ export class Loop {
   ): void {
     if (this.#failure !== undefined) {
       this.refuse(to, unavailable(this.#failure));
+      return;
+    }
+    if (this.#held !== undefined) {
+      this.answer(to.receiver, to.tag, { accepted: false, rejection: this.#held });
       return;
     }
     const found = this.findOrRefuse(target, to, () => this.execute(target, command, caller, to));
@@ -258,12 +272,22 @@ export class Loop {
 
   /** Adds events that no command decided (seals of checkpoints, in run 0). */
   appendEvents(resident: Resident, events: readonly EventBody[]): void {
+    if (this.#held !== undefined) {
+      return;
+    }
     const nowMs = this.clock.now();
     for (const body of events) {
       resident.run.eventCount++;
       this.#turns.push(resident, body, nowMs);
     }
     this.schedule();
+  }
+
+  /** Decides nothing more, in this process: every command is refused. What is decided already is committed, and reads go on. */
+  hold(rejection: Rejection): void {
+    this.#held = rejection;
+    this.work.close();
+    this.resumeStarts();
   }
 
   /** Ends the loop: the first storage error is final. */

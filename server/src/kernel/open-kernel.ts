@@ -2,6 +2,7 @@ import type { Fence, Store } from "../log/store.js";
 import { Committer } from "./committer.js";
 import { DiskWatch } from "./disk-watch.js";
 import type { Fault } from "./fault-log.js";
+import { Hold } from "./hold.js";
 import { Kernel } from "./kernel.js";
 import { KernelClock } from "./kernel-clock.js";
 import { Loop } from "./loop.js";
@@ -9,22 +10,27 @@ import { nodeClock, nodeRandom, nodeTimers } from "./node-ports.js";
 import { PlanCache } from "./plan-cache.js";
 import type { Clock, Random, Timers } from "./ports.js";
 import { PositionCodec } from "./position.js";
+import { PositionJudge } from "./position-judge.js";
 import { Residency } from "./residency.js";
 import { Sessions } from "./sessions.js";
+import { finishEpoch } from "./storage/begin-epoch.js";
 import { Blobs } from "./storage/blobs.js";
 import { Checkpointer, type CheckpointOptions } from "./storage/checkpointer.js";
+import { keptThrough, readEpochs } from "./storage/epochs.js";
 import { HistoryReader } from "./storage/history-reader.js";
 import { Lists } from "./storage/lists.js";
-import { recover } from "./storage/recovery.js";
+import { type Recovery, recover } from "./storage/recovery.js";
 import { StoredRuns } from "./storage/run-reader.js";
 import { StartUp } from "./storage/start-up.js";
-import { readWatched } from "./storage/watched-log.js";
+import { readWatched, type WatchedLogParts } from "./storage/watched-log.js";
 import { WatchHub } from "./watch-hub.js";
 
 /** How to open a kernel. Everything but the store has a default: this machine's clock, timers and randomness. */
 export interface OpenKernelOptions {
   /** An open store; the kernel closes it. */
   readonly store: Store;
+  /** 1 to 64 bytes that the store keeps: the MACs of positions are made with it. */
+  readonly secret: Uint8Array;
   /** Default 0. */
   readonly partition?: number;
   readonly clock?: Clock;
@@ -41,13 +47,13 @@ export interface OpenKernelOptions {
  */
 export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const { store, partition = 0, timers = nodeTimers } = options;
-  const recovery = await recover(store, partition);
+  const recovery = await finishEpoch(store, await recover(store, partition));
   const { storeId, epoch } = recovery.meta.identity;
   const fence: Fence = { epoch };
   const plans = new PlanCache();
   const runs = new StoredRuns({ store, partition, tail: recovery.tail, plans: plans.recorded });
   const residency = new Residency(runs);
-  const positions = new PositionCodec(Buffer.from(storeId.replaceAll("-", ""), "hex"), epoch);
+  const positions = codecOf(options, recovery);
   const committer = new Committer(store, fence, recovery.head);
   const disk = new DiskWatch(store, timers, (error) => loop.fail(error));
   const checkpointer = new Checkpointer({
@@ -83,6 +89,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   );
   loop.faults.onFault = options.onFault ?? loop.faults.onFault;
   checkpointer.attach(loop, () => committer.pendingHead);
+  const hold = new Hold({ store, fence, partition, loop });
   const history = new HistoryReader({
     store,
     partition,
@@ -93,13 +100,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
   const ready = startUp.begin();
   ready.catch((error: unknown) => loop.fail(error));
-  watchHub = new WatchHub({
-    positions,
-    head: () => loop.durableHead,
-    catchUp: (filter, after, through) =>
-      readWatched({ store, partition, loop, history }, { filter, after, through }),
-    isClosed: (runNumber) => loop.isClosed(runNumber),
-  });
+  watchHub = watchHubOf({ store, partition, loop, history }, positions);
   await disk.start();
   kernel = new Kernel({
     store,
@@ -107,7 +108,11 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     storeEpoch: epoch,
     loop,
     sessions: new Sessions(loop),
-    positions,
+    positions: new PositionJudge({
+      ...{ positions, store, partition, hold },
+      head: () => loop.durableHead,
+    }),
+    hold,
     checkpointer,
     lists: new Lists({ store, partition, residency, runs, ready }),
     history,
@@ -119,4 +124,26 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     openWorkKnown: ready,
   });
   return kernel;
+}
+
+function codecOf(
+  { store, secret }: OpenKernelOptions,
+  { meta, partition }: Recovery,
+): PositionCodec {
+  const { storeId, epoch } = meta.identity;
+  const epochs = readEpochs(store, partition);
+  return new PositionCodec({
+    ...{ storeId, epoch, partition, secret },
+    keptThrough: (earlier) => keptThrough(epochs, earlier),
+  });
+}
+
+function watchHubOf(parts: WatchedLogParts, positions: PositionCodec): WatchHub {
+  const { loop } = parts;
+  return new WatchHub({
+    positions,
+    head: () => loop.durableHead,
+    catchUp: (filter, after, through) => readWatched(parts, { filter, after, through }),
+    isClosed: (runNumber) => loop.isClosed(runNumber),
+  });
 }

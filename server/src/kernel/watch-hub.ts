@@ -1,7 +1,5 @@
-import { invalidField } from "../core/rejection.js";
 import { decodeEvents } from "./decode-events.js";
 import type { StoredEvent, WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
-import { RejectionError } from "./outcome.js";
 import type { Position, PositionCodec } from "./position.js";
 import type { Resident } from "./resident.js";
 import type { Turn } from "./turn.js";
@@ -77,22 +75,9 @@ export class WatchHub {
     return this.#watches.size;
   }
 
-  /**
-   * Adds a watcher that continues after `from`.
-   * @throws RejectionError PAWL_INVALID_POSITION for a position beyond what is durable.
-   */
+  /** Adds a watcher that continues after `from`, a position that was judged. */
   watch(filter: WatchFilter, from: Position, listener: WatchListener): Watcher {
     const head = this.#parts.head();
-    if (from.sequence > head.sequence) {
-      throw new RejectionError({
-        ...invalidField(
-          "position",
-          `at most sequence ${head.sequence}`,
-          `sequence ${from.sequence}`,
-        ),
-        reason: "PAWL_INVALID_POSITION",
-      });
-    }
     const watch: Watch = {
       filter,
       listener,

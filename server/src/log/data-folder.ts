@@ -4,7 +4,7 @@
  * ```
  * STORE         id and format, a small JSON text; written last, so a folder without it never served
  * STORE.new     only while a store is being made: says that what lies beside it may be finished or made anew
- * secret        32 random bytes, mode 0600; reserved for the MAC of positions
+ * secret        32 random bytes, mode 0600; the key of the MACs of positions
  * db/           LevelDB
  * ballast       reserved: space that is given back when the disk is full
  * kernel.json   pid and port of the kernel that has the store open; a hint, never a lock
@@ -12,6 +12,7 @@
  * ```
  */
 
+import { randomBytes } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { StoreForeign, StoreNewer } from "./open-errors.js";
@@ -110,16 +111,23 @@ export async function readStoreFile(directory: string): Promise<StoreFile> {
   return { format, storeId };
 }
 
-/** Reads the secret. Errors: `StoreDamaged` when it is missing or of another length. */
-export async function readSecret(directory: string): Promise<Uint8Array> {
+/** Reads the secret; undefined when there is none. Errors: `StoreDamaged` when it has another length. */
+export async function readSecret(directory: string): Promise<Uint8Array | undefined> {
   try {
     const secret = await readFile(join(directory, FOLDER.secret));
     if (secret.byteLength === SECRET_BYTES) return new Uint8Array(secret);
     throw secretDamaged(`it has ${secret.byteLength} bytes`);
   } catch (error) {
-    if (codesOf(error).includes("ENOENT")) throw secretDamaged("it is missing", { cause: error });
+    if (codesOf(error).includes("ENOENT")) return undefined;
     throw error;
   }
+}
+
+/** Makes the secret. The caller has the store open, or is making it. */
+export async function makeSecret(directory: string): Promise<Uint8Array> {
+  const secret = new Uint8Array(randomBytes(SECRET_BYTES));
+  await writeFileSynced(join(directory, FOLDER.secret), secret, 0o600);
+  return secret;
 }
 
 /** Writes the hint that this kernel has the store open. The caller has it open. */
@@ -183,12 +191,10 @@ function storeFileDamaged(): StoreDamaged {
   });
 }
 
-function secretDamaged(found: string, options?: ErrorOptions): StoreDamaged {
-  return new StoreDamaged(
-    `Expected the store's secret of ${SECRET_BYTES} bytes, but ${found}`,
-    { file: FOLDER.secret },
-    options,
-  );
+function secretDamaged(found: string): StoreDamaged {
+  return new StoreDamaged(`Expected the store's secret of ${SECRET_BYTES} bytes, but ${found}`, {
+    file: FOLDER.secret,
+  });
 }
 
 function listed(names: readonly string[]): string {

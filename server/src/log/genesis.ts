@@ -4,20 +4,13 @@
  * two of them apart.
  */
 
-import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import {
-  FOLDER,
-  inspectFolder,
-  SECRET_BYTES,
-  STORE_FORMAT,
-  writeStoreFile,
-} from "./data-folder.js";
+import { FOLDER, inspectFolder, makeSecret, STORE_FORMAT, writeStoreFile } from "./data-folder.js";
 import { LevelStore } from "./level-store.js";
 import { genesisPuts, hasIdentity, readMeta, type StoreIdentity } from "./meta.js";
 import { codesOf, StoreDamaged } from "./store-errors.js";
-import { syncDirectory, touchSynced, writeFileSynced } from "./synced-files.js";
+import { syncDirectory, touchSynced } from "./synced-files.js";
 
 /** What a new store is given. */
 export interface GenesisOptions {
@@ -100,7 +93,7 @@ async function finish(
   if (identity.format !== STORE_FORMAT) {
     throw new StoreDamaged("Expected the format that was just written, but read another one");
   }
-  await writeFileSynced(join(directory, FOLDER.secret), randomBytes(SECRET_BYTES), 0o600);
+  await makeSecret(directory);
   onStep?.("secret");
   await writeStoreFile(directory, identity);
   onStep?.("stored");

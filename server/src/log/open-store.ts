@@ -8,6 +8,7 @@ import {
   FOLDER,
   findLivingKernel,
   inspectFolder,
+  makeSecret,
   readSecret,
   readStoreFile,
   type StoreFile,
@@ -51,7 +52,7 @@ export interface DataFolder {
   readonly store: Store;
   /** As read at opening. Writes carry `meta.identity.epoch`. */
   readonly meta: StoreMeta;
-  /** 32 bytes; reserved for the MAC of positions. Never logged. */
+  /** 32 bytes: the key of the MACs of positions. Never logged. A folder that lost it gets a new one, and no position given before is known. */
   readonly secret: Uint8Array;
   /** Closes the store. */
   close(): Promise<void>;
@@ -103,7 +104,7 @@ async function openExisting(
 ): Promise<DataFolder> {
   const { partition = 0, faults } = options;
   const file = await readStoreFile(directory);
-  const secret = await readSecret(directory);
+  const known = await readSecret(directory);
   const database = join(directory, FOLDER.database);
   const failureMark = join(directory, FOLDER.writeFailed);
   await checkLevelFiles(database, {
@@ -120,6 +121,7 @@ async function openExisting(
     requireSameStore(file, meta);
     await verifyHorizon(level, partition, meta);
     level.raiseEpoch(meta.identity.epoch);
+    const secret = known ?? (await makeSecret(directory));
     // LevelDB has begun a new log by now; the one that ended in the failure is no longer read.
     await rm(failureMark, { force: true });
     // Left by a second maker that found the store made.

@@ -21,9 +21,15 @@ export class Lifecycle {
   readonly #idle: (() => void)[] = [];
   #refusal: Rejection | undefined;
   #state: LifecycleState = "serving";
+  #isHeld = false;
 
   get state(): LifecycleState {
     return this.#state;
+  }
+
+  /** True once the kernel is read-only: it serves, but takes no work. */
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
   /** Calls that are open. */
@@ -65,6 +71,12 @@ export class Lifecycle {
     }
   }
 
+  /** The kernel is read-only from now on. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#tell();
+  }
+
   /** The store failed: nothing that was not yet answered ever will be. */
   fail(error: Error): void {
     const rejection = unavailable(`its store failed (${error.message})`);
@@ -91,6 +103,10 @@ export class Lifecycle {
   #move(state: LifecycleState, refusal: Rejection): void {
     this.#state = state;
     this.#refusal = refusal;
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of [...this.#listeners]) {
       listener();
     }

@@ -13,6 +13,7 @@ export const statusCodes = {
   ALREADY_EXISTS: 6,
   RESOURCE_EXHAUSTED: 8,
   FAILED_PRECONDITION: 9,
+  ABORTED: 10,
   OUT_OF_RANGE: 11,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
@@ -50,9 +51,12 @@ export const codeByReason: Readonly<Record<RejectionReason, StatusCode>> = {
   PAWL_DISK_LOW: statusCodes.RESOURCE_EXHAUSTED,
   PAWL_WATCHER_TOO_SLOW: statusCodes.RESOURCE_EXHAUSTED,
   PAWL_POSITION_TRIMMED: statusCodes.OUT_OF_RANGE,
+  PAWL_STORE_REWOUND: statusCodes.ABORTED,
   PAWL_UNAVAILABLE: statusCodes.UNAVAILABLE,
   PAWL_INTERNAL: statusCodes.INTERNAL,
   PAWL_STORE_DAMAGED: statusCodes.DATA_LOSS,
+  PAWL_DATA_LOSS: statusCodes.DATA_LOSS,
+  PAWL_READ_ONLY: statusCodes.UNAVAILABLE,
 };
 
 /** Domain of Pawl's reasons in `google.rpc.ErrorInfo`. */

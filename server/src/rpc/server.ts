@@ -80,6 +80,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const { host = "127.0.0.1", port = defaultPort } = options;
   const edge = createEdge(options);
   edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
+  edge.kernel.onHeld(() => edge.lifecycle.hold());
   const services = bindServices(edge);
   const grpc = createGrpcServer(edge, services);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());

@@ -5,13 +5,19 @@ import { fileURLToPath } from "node:url";
 
 const hooks = new URL("../../log/support/child-hooks.mjs", import.meta.url).href;
 const script = fileURLToPath(new URL("kernel.ts", import.meta.url));
+const restoreScript = fileURLToPath(new URL("restore.ts", import.meta.url));
 
 /** A kernel in a child process. */
 export interface KernelProcess {
   /** Its port; undefined when it ended before it listened. */
   readonly port: Promise<number | undefined>;
   /** How it ended: the signal or the exit code, and what it wrote to stderr. */
-  readonly ended: Promise<{ readonly how: string; readonly errors: string }>;
+  readonly ended: Promise<{
+    readonly how: string;
+    readonly errors: string;
+    /** What it wrote to stdout. */
+    readonly output: string;
+  }>;
   /** Asks it to end in order. */
   askToEnd(): void;
   kill(): void;
@@ -29,9 +35,18 @@ export interface KernelSettings {
 
 /** Starts a kernel on a folder. */
 export function startKernel(dir: string, settings: KernelSettings = {}): KernelProcess {
-  const { port = 0, crashAt = "", aheadMs = 0 } = settings;
+  return startChild([script, dir, String(settings.port ?? 0)], settings);
+}
+
+/** Runs `pawl restore` on a folder. */
+export function restoreFolder(dir: string, settings: KernelSettings = {}): KernelProcess {
+  return startChild([restoreScript, dir], settings);
+}
+
+function startChild(args: readonly string[], settings: KernelSettings): KernelProcess {
+  const { crashAt = "", aheadMs = 0 } = settings;
   const flags = ["--conditions=pawl-source", "--import", hooks];
-  const child = spawn(process.execPath, [...flags, script, dir, String(port)], {
+  const child = spawn(process.execPath, [...flags, ...args], {
     env: {
       ...process.env,
       PAWL_CRASH_AT: crashAt,
@@ -40,6 +55,10 @@ export function startKernel(dir: string, settings: KernelSettings = {}): KernelP
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.on("error", () => undefined);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
@@ -47,6 +66,7 @@ export function startKernel(dir: string, settings: KernelSettings = {}): KernelP
   const ended = once(child, "close").then(() => ({
     how: child.signalCode ?? `exit code ${child.exitCode}`,
     errors,
+    output,
   }));
   return {
     port: Promise.race([readPort(child), ended.then(() => undefined)]),

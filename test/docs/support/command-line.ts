@@ -7,7 +7,11 @@ const never = (): never => {
   throw new Error("Expected no command to run");
 };
 
-const program = buildProgram(processContext(), { serve: never, verify: never }, never);
+const program = buildProgram(
+  processContext(),
+  { serve: never, verify: never, restore: never },
+  never,
+);
 
 /** How much of a command line must be there. */
 export interface CommandLineRules {

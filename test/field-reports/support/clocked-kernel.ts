@@ -5,7 +5,7 @@ import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { GrpcClient } from "../../rpc/support/grpc-client.js";
-import { createMemoryStore, testFence } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testSecret } from "../../support/kernel.js";
 import { SteeredTime } from "./steered-time.js";
 
 /** What may differ from start to start. */
@@ -54,6 +54,7 @@ export class ClockedKernel {
     const kernel = await openKernel({
       store: disk.open({ epoch: testFence.epoch, ...(faults === undefined ? {} : { faults }) }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
+      secret: testSecret,
       clock: time,
       timers: time,
       onFault: (fault) => this.faults.push(fault.error),

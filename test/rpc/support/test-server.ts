@@ -3,7 +3,7 @@ import type { KernelApi } from "@pawl/server/kernel/kernel-api.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, type ServeOptions, startServer } from "@pawl/server/rpc/server.js";
-import { createMemoryStore, testFence } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testSecret } from "../../support/kernel.js";
 import { GrpcClient } from "./grpc-client.js";
 import { JsonClient } from "./json-client.js";
 
@@ -29,7 +29,10 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   const { before = (behind) => behind, ...serve } = options;
   const disk = new MemoryDisk();
   await createMemoryStore(disk);
-  const kernel = await openKernel({ store: disk.open({ epoch: testFence.epoch }) });
+  const kernel = await openKernel({
+    secret: testSecret,
+    store: disk.open({ epoch: testFence.epoch }),
+  });
   const faults: { error: unknown; where: string }[] = [];
   const server = await startServer({
     port: 0,

@@ -2,6 +2,7 @@ import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import type { KernelApi } from "@pawl/server/kernel/kernel-api.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import type { Clock } from "@pawl/server/kernel/ports.js";
+import { testSecret } from "../../support/kernel.js";
 import type { SimDisk } from "./disk.js";
 import type { Prng } from "./prng.js";
 import type { Process } from "./process.js";
@@ -77,6 +78,7 @@ export class KernelHost {
     const store = await this.#parts.disk().open();
     const kernel = await openKernel({
       store,
+      secret: testSecret,
       clock: this.#clock(),
       timers: process,
       random: { fraction: () => prng.fraction(), bytes: (count) => prng.bytes(count) },

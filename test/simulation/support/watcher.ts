@@ -104,7 +104,7 @@ export class Watcher extends Caller {
     if (!(error instanceof RejectionError)) {
       return; // The kernel failed; the silence is noticed.
     }
-    if (error.code === "PAWL_INVALID_POSITION") {
+    if (error.code !== "PAWL_POSITION_TRIMMED") {
       this.world.complain(`the watcher's position was refused: ${error.message}`);
     }
     // What lies between is gone from the log: it begins anew.
@@ -171,7 +171,7 @@ class WatchStream {
 
 /** Positions are opaque to everyone but those who judge. */
 function sequenceOf(position: Uint8Array): number {
-  return readU64(position, 21);
+  return readU64(position, 23);
 }
 
 function seenOf({ runNumber, event }: WatchedEvent): Seen {

@@ -4,7 +4,7 @@ import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { startServer } from "@pawl/server/rpc/server.js";
 import { SteeredTime } from "../../field-reports/support/steered-time.js";
 import { GrpcClient } from "../../rpc/support/grpc-client.js";
-import { createMemoryStore, testFence } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testSecret } from "../../support/kernel.js";
 
 /** A kernel and its edge whose timers all belong to the test. */
 export interface TimedServer {
@@ -21,7 +21,7 @@ export async function openTimedServer(): Promise<TimedServer> {
   const disk = new MemoryDisk();
   await createMemoryStore(disk);
   const store = disk.open({ epoch: testFence.epoch });
-  const kernel = await openKernel({ store, clock: time, timers: time });
+  const kernel = await openKernel({ secret: testSecret, store, clock: time, timers: time });
   const faults: unknown[] = [];
   const onFault = (error: unknown): number => faults.push(error);
   const server = await startServer({ kernel, port: 0, timers: time, onFault });

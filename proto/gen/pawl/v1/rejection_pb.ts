@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIosDCglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIAEIICgZkZXRhaWxiBnByb3RvMw");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIuMDCglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSABCCAoGZGV0YWlsYgZwcm90bzM");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -274,6 +274,69 @@ export const OverloadedSchema: GenMessage<Overloaded> = /*@__PURE__*/
   messageDesc(file_pawl_v1_rejection, 6);
 
 /**
+ * The position is of another life of the store.
+ *
+ * @generated from message pawl.v1.StoreRewound
+ */
+export type StoreRewound = Message<"pawl.v1.StoreRewound"> & {
+  /**
+   * Epoch of the position.
+   *
+   * @generated from field: uint32 position_epoch = 1;
+   */
+  positionEpoch: number;
+
+  /**
+   * Epoch of the store.
+   *
+   * @generated from field: uint32 store_epoch = 2;
+   */
+  storeEpoch: number;
+
+  /**
+   * Up to this sequence, what the position's epoch had stands; what came later is gone. 0 when nothing is known of it.
+   *
+   * @generated from field: uint64 kept_sequence = 3;
+   */
+  keptSequence: bigint;
+};
+
+/**
+ * Describes the message pawl.v1.StoreRewound.
+ * Use `create(StoreRewoundSchema)` to create a new message.
+ */
+export const StoreRewoundSchema: GenMessage<StoreRewound> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 7);
+
+/**
+ * Something acknowledged is not in the log.
+ *
+ * @generated from message pawl.v1.DataLoss
+ */
+export type DataLoss = Message<"pawl.v1.DataLoss"> & {
+  /**
+   * Sequence that was acknowledged: the position's.
+   *
+   * @generated from field: uint64 acknowledged_sequence = 1;
+   */
+  acknowledgedSequence: bigint;
+
+  /**
+   * Last sequence of the log when that was found.
+   *
+   * @generated from field: uint64 durable_sequence = 2;
+   */
+  durableSequence: bigint;
+};
+
+/**
+ * Describes the message pawl.v1.DataLoss.
+ * Use `create(DataLossSchema)` to create a new message.
+ */
+export const DataLossSchema: GenMessage<DataLoss> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 8);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * @generated from message pawl.v1.Rejection
@@ -354,6 +417,22 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: Overloaded;
     case: "overloaded";
+  } | {
+    /**
+     * Another life of the store.
+     *
+     * @generated from field: pawl.v1.StoreRewound store_rewound = 60;
+     */
+    value: StoreRewound;
+    case: "storeRewound";
+  } | {
+    /**
+     * Acknowledged and gone.
+     *
+     * @generated from field: pawl.v1.DataLoss data_loss = 61;
+     */
+    value: DataLoss;
+    case: "dataLoss";
   } | { case: undefined; value?: undefined };
 };
 
@@ -362,5 +441,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 7);
+  messageDesc(file_pawl_v1_rejection, 9);
 

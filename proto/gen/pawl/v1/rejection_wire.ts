@@ -475,6 +475,124 @@ export function decodeOverloaded(bytes: Uint8Array): OverloadedShape {
   return readOverloaded(r, r.limit);
 }
 
+/** A plain `pawl.v1.StoreRewound`; its fields are described in rejection_pb.ts. */
+export interface StoreRewoundShape {
+  positionEpoch: number;
+  storeEpoch: number;
+  keptSequence: bigint;
+}
+
+/** Appends the fields of a `pawl.v1.StoreRewound`. */
+export function writeStoreRewound(w: WireWriter, m: StoreRewoundShape): void {
+  if (m.positionEpoch !== 0) {
+    w.tag(8);
+    w.varint32(m.positionEpoch);
+  }
+  if (m.storeEpoch !== 0) {
+    w.tag(16);
+    w.varint32(m.storeEpoch);
+  }
+  if (m.keptSequence !== 0n) {
+    w.tag(24);
+    w.uint64(m.keptSequence);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.StoreRewound` up to `end`, which is the reader's limit. */
+export function readStoreRewound(r: WireReader, end: number): StoreRewoundShape {
+  let positionEpoch: number = 0;
+  let storeEpoch: number = 0;
+  let keptSequence: bigint = 0n;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        positionEpoch = r.varint32();
+        break;
+      case 16:
+        storeEpoch = r.varint32();
+        break;
+      case 24:
+        keptSequence = r.uint64();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    positionEpoch,
+    storeEpoch,
+    keptSequence,
+  };
+}
+
+/** Encodes a `pawl.v1.StoreRewound` into bytes of its own. */
+export function encodeStoreRewound(m: StoreRewoundShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStoreRewound(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.StoreRewound`; its bytes fields are views of `bytes`. */
+export function decodeStoreRewound(bytes: Uint8Array): StoreRewoundShape {
+  const r = new WireReader(bytes);
+  return readStoreRewound(r, r.limit);
+}
+
+/** A plain `pawl.v1.DataLoss`; its fields are described in rejection_pb.ts. */
+export interface DataLossShape {
+  acknowledgedSequence: bigint;
+  durableSequence: bigint;
+}
+
+/** Appends the fields of a `pawl.v1.DataLoss`. */
+export function writeDataLoss(w: WireWriter, m: DataLossShape): void {
+  if (m.acknowledgedSequence !== 0n) {
+    w.tag(8);
+    w.uint64(m.acknowledgedSequence);
+  }
+  if (m.durableSequence !== 0n) {
+    w.tag(16);
+    w.uint64(m.durableSequence);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.DataLoss` up to `end`, which is the reader's limit. */
+export function readDataLoss(r: WireReader, end: number): DataLossShape {
+  let acknowledgedSequence: bigint = 0n;
+  let durableSequence: bigint = 0n;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        acknowledgedSequence = r.uint64();
+        break;
+      case 16:
+        durableSequence = r.uint64();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    acknowledgedSequence,
+    durableSequence,
+  };
+}
+
+/** Encodes a `pawl.v1.DataLoss` into bytes of its own. */
+export function encodeDataLoss(m: DataLossShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeDataLoss(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.DataLoss`; its bytes fields are views of `bytes`. */
+export function decodeDataLoss(bytes: Uint8Array): DataLossShape {
+  const r = new WireReader(bytes);
+  return readDataLoss(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -487,6 +605,8 @@ export interface RejectionShape {
     | { case: "leaseLost"; value: LeaseLostShape }
     | { case: "illegalTransition"; value: IllegalTransitionShape }
     | { case: "overloaded"; value: OverloadedShape }
+    | { case: "storeRewound"; value: StoreRewoundShape }
+    | { case: "dataLoss"; value: DataLossShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -550,6 +670,20 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "storeRewound": {
+      w.tag(482);
+      const at = w.begin();
+      writeStoreRewound(w, m.detail.value);
+      w.end(at);
+      break;
+    }
+    case "dataLoss": {
+      w.tag(490);
+      const at = w.begin();
+      writeDataLoss(w, m.detail.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -593,6 +727,14 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 74:
         detail = { case: "overloaded", value: readOverloaded(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 482:
+        detail = { case: "storeRewound", value: readStoreRewound(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 490:
+        detail = { case: "dataLoss", value: readDataLoss(r, r.enter()) };
         r.leave(end);
         break;
       default:

@@ -1548,6 +1548,7 @@ export const RunService: GenService<{
   /**
    * Streams the events of one run from a position, then each new one as it becomes durable; ends after the run's last event.
    * Gap-free and without repeats. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`,
+   * ABORTED `PAWL_STORE_REWOUND` (a position of another epoch: read anew), DATA_LOSS `PAWL_DATA_LOSS` (what it names was acknowledged and is gone),
    * RESOURCE_EXHAUSTED `PAWL_WATCHER_TOO_SLOW` (the last message carries the position to go on from).
    *
    * @generated from rpc pawl.v1.RunService.WatchRun

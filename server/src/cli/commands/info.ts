@@ -27,6 +27,9 @@ export function addInfo(program: Command, context: CliContext): void {
         ...(info.diskLow
           ? [out.style("attention", "Its disk is low: new runs are refused, running ones go on.")]
           : []),
+        ...(info.readOnlyReason === ""
+          ? []
+          : [out.style("attention", `It is read-only: ${clean(info.readOnlyReason)}.`)]),
       );
       out.fields(infoFields(info, out.clock));
       out.next([followUps.command("run list"), followUps.command("reviews list")]);

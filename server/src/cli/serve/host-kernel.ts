@@ -56,6 +56,7 @@ export async function hostKernel(
     crash?.hit("start:opened");
     const kernel = await openKernel({
       store: crash === undefined ? folder.store : new CrashStore(folder.store, crash),
+      secret: folder.secret,
       ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
       onFault: (fault) => tellFault(out, fault.error),
     });

@@ -41,7 +41,10 @@ async function openToVerify(
   { dir }: VerifyOptions,
 ): Promise<DataFolder | StoreDamaged> {
   try {
-    return await openDataFolder(resolve(context.cwd, dir), { create: false });
+    return await openDataFolder(resolve(context.cwd, dir), {
+      create: false,
+      checksAllTables: true,
+    });
   } catch (error) {
     if (error instanceof StoreDamaged) return error;
     if (error instanceof StoreLocked) throw await explainLocked(error);

@@ -204,7 +204,9 @@ export class Checkpointer implements LoopListener {
   }
 
   get #hasFailed(): boolean {
-    return this.#loop === undefined || this.#loop.failure !== undefined;
+    return (
+      this.#loop === undefined || this.#loop.failure !== undefined || this.#loop.held !== undefined
+    );
   }
 
   get #isIdle(): boolean {

@@ -6,6 +6,7 @@ import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import type { Resident } from "../resident.js";
+import { type EpochMark, findBegunEpoch } from "./epochs.js";
 import { decodeBody, peekEvent } from "./event-peek.js";
 import { KeyMaker } from "./key-maker.js";
 import { findUnsealed, loadStoreRun, storeRunNumber } from "./seals.js";
@@ -30,6 +31,8 @@ export interface Recovery {
   readonly storeRun: Resident;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
+  /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
+  readonly begunEpoch: EpochMark | undefined;
   /** Ends of the segments beyond the horizon, in order. */
   readonly borders: readonly ChainPoint[];
   /** Bytes of the events beyond the horizon. */
@@ -53,6 +56,7 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
     meta,
     storeRun: loadStoreRun({ store, keys: new KeyMaker(partition) }, storeSlices),
     unsealed: findUnsealed(store, partition, storeSlices),
+    begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,
     lastRecordedMs:
       scan.borders.length > 0 ? scan.lastRecordedMs : await lastTimeOf(store, partition),

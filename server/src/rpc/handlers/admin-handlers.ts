@@ -31,6 +31,7 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         residentRuns: info.residentRuns,
         diskLow: info.isDiskLow,
         openWorkKnown: info.isOpenWorkKnown,
+        readOnlyReason: info.readOnlyReason,
       };
     },
   };

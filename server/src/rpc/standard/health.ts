@@ -11,7 +11,7 @@ import { statusCodes } from "../rejection-status.js";
 import { StatusError } from "../status-error.js";
 
 /**
- * Handlers of `grpc.health.v1.Health`: SERVING while the kernel takes new work, NOT_SERVING from the moment it drains or has failed.
+ * Handlers of `grpc.health.v1.Health`: SERVING while the kernel takes new work, NOT_SERVING from the moment it drains, has failed or is read-only.
  *
  * @param services names of what is served; the empty name stands for the whole.
  */
@@ -40,7 +40,8 @@ export function healthHandlers(
 }
 
 function servingStatus(edge: Edge): ServingStatus {
-  return edge.lifecycle.state === "serving" ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  const { state, isHeld } = edge.lifecycle;
+  return state === "serving" && !isHeld ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
 }
 
 async function* watchStatus(

@@ -55,6 +55,7 @@ function partsOf(body: EventBody): Parts {
     case "runFaulted":
     case "storeCreated":
     case "checkpointSealed":
+    case "epochBegan":
       return partsOfRun(body);
     case "operationIntended":
     case "operationObserved":
@@ -74,7 +75,8 @@ type RunCase =
   | "runClosed"
   | "runFaulted"
   | "storeCreated"
-  | "checkpointSealed";
+  | "checkpointSealed"
+  | "epochBegan";
 type OperationCase =
   | "operationIntended"
   | "operationObserved"

@@ -39,6 +39,7 @@ export interface EventShape {
     | { case: "runFaulted"; value: RunFaultedShape }
     | { case: "storeCreated"; value: StoreCreatedShape }
     | { case: "checkpointSealed"; value: CheckpointSealedShape }
+    | { case: "epochBegan"; value: EpochBeganShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -189,6 +190,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "epochBegan": {
+      w.tag(418);
+      const at = w.begin();
+      writeEpochBegan(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -280,6 +288,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 170:
         body = { case: "checkpointSealed", value: readCheckpointSealed(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 418:
+        body = { case: "epochBegan", value: readEpochBegan(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -2218,6 +2230,90 @@ export function encodeCheckpointSealed(m: CheckpointSealedShape): Uint8Array {
 export function decodeCheckpointSealed(bytes: Uint8Array): CheckpointSealedShape {
   const r = new WireReader(bytes);
   return readCheckpointSealed(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.EpochBegan`; its fields are described in event_pb.ts. */
+export interface EpochBeganShape {
+  epoch: number;
+  afterSequence: number;
+  afterHash: Uint8Array;
+  reason: string;
+  lostSequence: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.EpochBegan`. */
+export function writeEpochBegan(w: WireWriter, m: EpochBeganShape): void {
+  if (m.epoch !== 0) {
+    w.tag(8);
+    w.varint32(m.epoch);
+  }
+  if (!Object.is(m.afterSequence, 0)) {
+    w.tag(17);
+    w.double(m.afterSequence);
+  }
+  if (m.afterHash.length > 0) {
+    w.tag(26);
+    w.bytes(m.afterHash);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+  if (!Object.is(m.lostSequence, 0)) {
+    w.tag(41);
+    w.double(m.lostSequence);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.EpochBegan` up to `end`, which is the reader's limit. */
+export function readEpochBegan(r: WireReader, end: number): EpochBeganShape {
+  let epoch: number = 0;
+  let afterSequence: number = 0;
+  let afterHash: Uint8Array = EMPTY_BYTES;
+  let reason: string = "";
+  let lostSequence: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        epoch = r.varint32();
+        break;
+      case 17:
+        afterSequence = r.double();
+        break;
+      case 26:
+        afterHash = r.bytes();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      case 41:
+        lostSequence = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    epoch,
+    afterSequence,
+    afterHash,
+    reason,
+    lostSequence,
+  };
+}
+
+/** Encodes a `pawl.log.v1.EpochBegan` into bytes of its own. */
+export function encodeEpochBegan(m: EpochBeganShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeEpochBegan(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.EpochBegan`; its bytes fields are views of `bytes`. */
+export function decodeEpochBegan(bytes: Uint8Array): EpochBeganShape {
+  const r = new WireReader(bytes);
+  return readEpochBegan(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.SealedChunk`; its fields are described in event_pb.ts. */
