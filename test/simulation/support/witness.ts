@@ -76,7 +76,7 @@ export class Witness {
   /** A position leaves the kernel: it must be a place in the durable log. */
   position(what: string, position: Uint8Array): void {
     const sequence = readU64(position, 23);
-    if (!this.#shadow.has(sequence, position.slice(29))) {
+    if (!this.#shadow.has(sequence, position.slice(31, 63))) {
       this.#complain(
         `${what} left the kernel with position ${sequence}, which is no end of a durable segment (head: ${this.#shadow.head.sequence})`,
       );
