@@ -35,6 +35,9 @@ export class KernelChild implements KeptSpec {
       `${this.#port}`,
       "--json",
       "--exit-with-parent",
+      // What happens is told here; the log would tell it once more.
+      "--log-level",
+      "error",
     ];
     const command = [pawlCommand, "serve", ...flags] as const;
     return startChild({ command, onLine: tellErrors("kernel", signal) });

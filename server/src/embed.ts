@@ -3,13 +3,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { openKernel } from "./kernel/open-kernel.js";
 import { openDataFolder } from "./log/open-store.js";
+import { createLog, type Log } from "./observe/log.js";
+import { Metrics } from "./observe/metrics.js";
+import { faultReporter } from "./rpc/observed.js";
 import { startServer } from "./rpc/server.js";
 
 /** How a kernel is embedded. */
 export interface EmbedOptions {
   /** Data folder. Made when it is absent or empty. */
   readonly dir: string;
-  /** Told of every fault of the kernel's own code, and where it happened. Default: a line on stderr. */
+  /** What happened, for whoever runs the program. pino's loggers are of this shape. Default: warnings and errors, as JSON lines on stderr. */
+  readonly log?: Log;
+  /** Told of every fault of the kernel's own code, and where it happened, besides the log. */
   readonly onFault?: (error: unknown, where: string) => void;
 }
 
@@ -34,19 +39,29 @@ const socketPathBytesMax = 100;
  */
 export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
   const directory = resolve(options.dir);
-  const onFault = options.onFault ?? tellFault;
+  const log = options.log ?? createLog({ level: "warn" });
+  const metrics = new Metrics();
+  const report = faultReporter(log);
+  const onFault = (error: unknown, where: string): void => {
+    report(error, where);
+    options.onFault?.(error, where);
+  };
   const folder = await openDataFolder(directory, { create: true });
   const opened: { close: () => Promise<void> }[] = [folder];
   try {
     const kernel = await openKernel({
       store: folder.store,
       secret: folder.secret,
-      onFault: ({ error, command }) => onFault(error, command),
+      log,
+      meter: metrics,
+      onFault: ({ error, command }) => options.onFault?.(error, command),
     });
     opened.push(kernel);
+    metrics.watchKernel(() => kernel.gauges());
+    metrics.watchFolder(directory);
     const place = await placeSocket(directory);
     opened.push({ close: place.remove });
-    const server = await startServer({ kernel, socketPath: place.path, onFault });
+    const server = await startServer({ kernel, socketPath: place.path, onFault, metrics });
     await chmod(place.path, 0o600);
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -69,11 +84,6 @@ export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
     }
     throw error;
   }
-}
-
-function tellFault(error: unknown, where: string): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`pawl: a defect in ${where} was contained: ${text}\n`);
 }
 
 interface SocketPlace {

@@ -76,7 +76,7 @@ describe("pawl serve", () => {
     kernel.child.kill("SIGINT");
     const end = await kernel.end;
     expect(end.code).toBe(0);
-    expect(end.errors).toMatch(/^Stopping \(SIGINT\): /);
+    expect(end.errors).toMatch(/^Stopping \(SIGINT\): /m);
   });
 
   it("stops when its parent is gone, if asked to", async () => {

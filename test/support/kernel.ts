@@ -20,6 +20,7 @@ import { MemoryDisk, type MemoryStoreOptions } from "@pawl/server/log/memory-sto
 import { genesisPuts } from "@pawl/server/log/meta.js";
 import { openDataFolder } from "@pawl/server/log/open-store.js";
 import type { Store } from "@pawl/server/log/store.js";
+import { noMeter } from "@pawl/server/observe/meter.js";
 import { VirtualTime } from "./virtual-time.js";
 
 /** Id of every store that tests make. */
@@ -104,6 +105,7 @@ export class TestKernel {
           keptThrough: () => undefined,
         }),
         nextRunNumber: recovery.nextRunNumber,
+        observe: { clock, meter: noMeter },
         admit: () => undefined,
         isLagging: () => checkpointer.isLagging(),
       },

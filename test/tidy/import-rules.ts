@@ -43,7 +43,7 @@ const RULES: Readonly<Record<Zone, Rule>> = {
     packages: [PROTOBUF, ...TRANSPORT, "canonicalize"],
     mayUseNode: true,
   },
-  observe: { zones: ["observe", "proto"], packages: [PROTOBUF], mayUseNode: true },
+  observe: { zones: ["observe", "proto"], packages: ["pino", "prom-client"], mayUseNode: true },
   cli: {
     zones: ["cli", "observe", "proto"],
     packages: [PROTOBUF, ...TRANSPORT, "commander"],

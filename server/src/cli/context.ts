@@ -7,6 +7,10 @@ export interface CliContext {
   readonly writeOut: (text: string) => void;
   /** Everything else: notices and errors. */
   readonly writeError: (text: string) => void;
+  /** Takes the lines of the log of `pawl serve`. Absent: stderr, without waiting for its reader. */
+  readonly writeLog?: (line: string) => void;
+  /** Whether a person reads stderr: the log is then written for people. */
+  readonly isLogForPeople?: boolean;
   /** Whether results go to a terminal that shows colour. */
   readonly useColour: boolean;
   /** Whether a person sits there: `pawl serve` then restarts a kernel whose store failed. */
@@ -26,6 +30,7 @@ export function processContext(): CliContext {
   return {
     writeOut: (text) => void stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
+    isLogForPeople: process.stderr.isTTY === true,
     useColour: wantsColour(stdout.isTTY === true, env),
     isInteractive: stdout.isTTY === true && stdin.isTTY === true,
     clock: {

@@ -88,6 +88,7 @@ export class Beginner {
       );
       const resident = new Resident(number, run, nothingStored, []);
       this.#parts.residency.add(resident);
+      this.#parts.work.began(run);
       // Nothing follows from a first event: a run has at least one task, and an operation is under way.
       this.#parts.turns.push(resident, first, nowMs);
       return { accepted: true, reply: decision.reply, run, runNumber: number };

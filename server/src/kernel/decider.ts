@@ -122,6 +122,7 @@ export class Decider {
     }
     if (this.#closed.length > 0) {
       for (const closed of this.#closed.splice(0)) {
+        this.#parts.work.openRuns.remove();
         this.#parts.waiters.closed(closed.number, closed.run, (receiver) =>
           this.#parts.register(receiver),
         );

@@ -1,5 +1,6 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run } from "../core/state.js";
+import type { QueueGauge } from "../observe/meter.js";
 import { ReadyQueue } from "./ready-queue.js";
 import type { Resident } from "./resident.js";
 import type { Session } from "./session.js";
@@ -99,6 +100,14 @@ export class Dispatcher {
   describe(key: string): { readonly ready: number; readonly sessions: number } {
     const queue = this.#queues.get(key);
     return { ready: queue?.ready.length ?? 0, sessions: queue?.sessions.length ?? 0 };
+  }
+
+  /** All queues, in no particular order; for metrics. */
+  *queues(): IterableIterator<QueueGauge> {
+    for (const [key, { ready, sessions }] of this.#queues) {
+      const [namespace = "", queue = "", kind = ""] = key.split("\0");
+      yield { namespace, queue, kind, ready: ready.length, sessions: sessions.length };
+    }
   }
 
   /** Gives out what can be given out now. Called at the end of each turn. */

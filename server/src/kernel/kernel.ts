@@ -5,7 +5,9 @@ import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import type { Store } from "../log/store.js";
+import type { KernelGauges } from "../observe/meter.js";
 import type { DiskWatch } from "./disk-watch.js";
+import { gaugesOf } from "./gauges.js";
 import type { Hold } from "./hold.js";
 import type {
   KernelApi,
@@ -282,6 +284,11 @@ export class Kernel implements KernelApi {
 
   onHeld(callback: () => void): void {
     this.#parts.hold.onHeld(callback);
+  }
+
+  /** What metrics show of its state. */
+  gauges(): KernelGauges {
+    return gaugesOf(this.#parts, this.#isOpenWorkKnown);
   }
 
   onFailed(callback: (error: Error) => void): void {

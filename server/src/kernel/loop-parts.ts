@@ -1,8 +1,9 @@
 import type { Rejection } from "../core/rejection.js";
+import type { Meter } from "../observe/meter.js";
 import type { Committer } from "./committer.js";
 import type { KernelClock } from "./kernel-clock.js";
 import type { PlanCache } from "./plan-cache.js";
-import type { Random, Timers } from "./ports.js";
+import type { Clock, Random, Timers } from "./ports.js";
 import type { PositionCodec } from "./position.js";
 import type { Residency } from "./residency.js";
 import type { Resident } from "./resident.js";
@@ -11,6 +12,8 @@ import type { Turn } from "./turn.js";
 /** What the loop is built from. */
 export interface LoopParts {
   readonly clock: KernelClock;
+  /** Counts what happens; the clock measures syncs. */
+  readonly observe: { readonly clock: Clock; readonly meter: Meter };
   readonly timers: Timers;
   readonly random: Random;
   readonly residency: Residency;

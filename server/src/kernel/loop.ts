@@ -77,6 +77,7 @@ export class Loop {
       timers: parts.timers,
       committer: parts.committer,
       positions: parts.positions,
+      ...parts.observe,
       beforeCommit: () => {
         if (this.#held === undefined) {
           this.work.dispatcher.match();
@@ -115,6 +116,11 @@ export class Loop {
   /** Where the durable log ends. */
   get durableHead(): Position {
     return this.#turns.durableHead;
+  }
+
+  /** Starts that wait for the checkpointer. */
+  get postponedStarts(): number {
+    return this.#postponed.size;
   }
 
   /** The error that ended the kernel, if one did. */
@@ -230,6 +236,9 @@ export class Loop {
   /** Gives an outcome to a receiver and has it released with this turn. */
   answer(receiver: Receiver, tag: number, outcome: Outcome): void {
     this.register(receiver);
+    if (!outcome.accepted) {
+      this.#parts.observe.meter.rejected(outcome.rejection);
+    }
     receiver.outcome(tag, outcome);
   }
 
@@ -318,6 +327,7 @@ export class Loop {
 
   /** Refuses at once: a refusal because nothing can become durable any more need not wait. */
   refuse(to: { readonly receiver: Receiver; readonly tag: number }, rejection: Rejection): void {
+    this.#parts.observe.meter.rejected(rejection);
     to.receiver.outcome(to.tag, { accepted: false, rejection });
     to.receiver.prepare();
     to.receiver.release(this.position());

@@ -1,10 +1,13 @@
 import type { Fence, Store } from "../log/store.js";
+import { type Log, silentLog } from "../observe/log.js";
+import { type Meter, noMeter } from "../observe/meter.js";
 import { Committer } from "./committer.js";
 import { DiskWatch } from "./disk-watch.js";
 import type { Fault } from "./fault-log.js";
 import { Hold } from "./hold.js";
 import { Kernel } from "./kernel.js";
 import { KernelClock } from "./kernel-clock.js";
+import { KernelLog } from "./kernel-log.js";
 import { Loop } from "./loop.js";
 import { nodeClock, nodeRandom, nodeTimers } from "./node-ports.js";
 import { PlanCache } from "./plan-cache.js";
@@ -37,8 +40,12 @@ export interface OpenKernelOptions {
   readonly timers?: Timers;
   readonly random?: Random;
   readonly checkpoint?: CheckpointOptions;
-  /** Told of faults of the kernel's own code; default: none. */
+  /** Told of faults of the kernel's own code; default: the log alone. */
   readonly onFault?: (fault: Fault) => void;
+  /** Default: silent. */
+  readonly log?: Log;
+  /** Default: counts nothing. */
+  readonly meter?: Meter;
 }
 
 /**
@@ -46,7 +53,8 @@ export interface OpenKernelOptions {
  * @throws StoreDamaged when the log does not hold together; StoreFailed when the disk does not answer.
  */
 export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
-  const { store, partition = 0, timers = nodeTimers } = options;
+  const { store, partition = 0, timers = nodeTimers, clock = nodeClock } = options;
+  const log = new KernelLog(options.log ?? silentLog, clock);
   const recovery = await finishEpoch(store, await recover(store, partition));
   const { storeId, epoch } = recovery.meta.identity;
   const fence: Fence = { epoch };
@@ -64,13 +72,10 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   let kernel: Kernel | undefined;
   const loop = new Loop(
     {
-      clock: new KernelClock(options.clock ?? nodeClock, recovery.lastRecordedMs),
-      timers,
+      ...{ timers, residency, committer, positions, plans },
+      clock: new KernelClock(clock, recovery.lastRecordedMs),
+      observe: { clock, meter: options.meter ?? noMeter },
       random: options.random ?? nodeRandom,
-      residency,
-      committer,
-      positions,
-      plans,
       nextRunNumber: recovery.nextRunNumber,
       admit: () => disk.refuseNew(),
       isLagging: () => checkpointer.isLagging(),
@@ -78,49 +83,43 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     {
       unsaved: (residents, bytes) => checkpointer.unsaved(residents, bytes),
       durable: (turn) => {
+        log.durable(turn);
         watchHub?.durable(turn, committer.pendingHead);
         checkpointer.durable(turn);
       },
       failed: (error) => {
+        log.failed(error);
         checkpointer.failed(error);
         kernel?.notifyFailed(error);
       },
     },
   );
-  loop.faults.onFault = options.onFault ?? loop.faults.onFault;
+  loop.faults.onFault = (fault) => {
+    log.fault(fault);
+    options.onFault?.(fault);
+  };
   checkpointer.attach(loop, () => committer.pendingHead);
   const hold = new Hold({ store, fence, partition, loop });
   const history = new HistoryReader({
-    store,
-    partition,
-    residency,
-    runs,
+    ...{ store, partition, residency, runs },
     durableSequence: () => loop.durableSequence,
   });
   const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
   const ready = startUp.begin();
   ready.catch((error: unknown) => loop.fail(error));
+  log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
   await disk.start();
   kernel = new Kernel({
-    store,
-    storeId,
+    ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp, watchHub },
     storeEpoch: epoch,
-    loop,
     sessions: new Sessions(loop),
     positions: new PositionJudge({
       ...{ positions, store, partition, hold },
       head: () => loop.durableHead,
     }),
-    hold,
-    checkpointer,
     lists: new Lists({ store, partition, residency, runs, ready }),
-    history,
     blobs: new Blobs({ store, fence, partition, loop, timers, ready }),
-    watchHub,
-    disk,
-    timers,
-    startUp,
     openWorkKnown: ready,
   });
   return kernel;

@@ -9,6 +9,7 @@ import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
 import type { SessionListener } from "./kernel-api.js";
 import { type Lease, type LeaseParts, LeaseTable, tasksPerRun } from "./lease-table.js";
+import { OpenRuns } from "./open-runs.js";
 import type { Outcome } from "./outcome.js";
 import type { Timers } from "./ports.js";
 import type { Found } from "./residency.js";
@@ -43,6 +44,7 @@ interface TaskDeadline extends Due {
 export class OpenWork {
   readonly dispatcher: Dispatcher;
   readonly leases: LeaseTable;
+  readonly openRuns: OpenRuns = new OpenRuns();
   /** Told of every applied event. */
   readonly hooks: ApplyHooks;
   /** The aggregate that events are being applied to. */
@@ -70,6 +72,13 @@ export class OpenWork {
   /** Tasks for which something is due at some time. */
   get armedDeadlines(): number {
     return this.#armed.size;
+  }
+
+  /** An aggregate was made; one that is a run is open. */
+  began({ kind }: MutableRun): void {
+    if (kind === "run") {
+      this.openRuns.add();
+    }
   }
 
   /** Ends a lease by its table entry. */

@@ -25,6 +25,11 @@ export class PostponedStarts {
   #starts: PostponedStart[] = [];
   #bytes = 0;
 
+  /** Starts that wait. */
+  get size(): number {
+    return this.#starts.length;
+  }
+
   /** Keeps a start; or the refusal when too many, or too long ones, wait already. */
   add(start: PostponedStart): Rejection | undefined {
     const bytes = bytesOf(start.command, this.#starts.at(-1)?.command);

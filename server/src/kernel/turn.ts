@@ -1,4 +1,5 @@
 import type { EventSlice } from "../log/segment.js";
+import type { Note } from "./notes.js";
 import type { Receiver } from "./outcome.js";
 import type { Resident } from "./resident.js";
 
@@ -13,6 +14,8 @@ export class Turn {
   /** The slices that its events became, once handed to the store, and whose each is. */
   readonly slices: EventSlice[] = [];
   readonly sliceOwners: Resident[] = [];
+  /** What the log is told once this turn is durable; undefined: nothing, as usual. */
+  notes: Note[] | undefined = undefined;
   /** Number of events. */
   eventCount = 0;
 

@@ -1,7 +1,9 @@
 import type { EventBody } from "../core/event.js";
+import type { Meter } from "../observe/meter.js";
 import type { Committer } from "./committer.js";
+import { noteOf } from "./notes.js";
 import type { Receiver } from "./outcome.js";
-import type { Timers } from "./ports.js";
+import type { Clock, Timers } from "./ports.js";
 import type { Position, PositionCodec } from "./position.js";
 import type { Resident } from "./resident.js";
 import { Turn } from "./turn.js";
@@ -11,6 +13,8 @@ export interface TurnsParts {
   readonly timers: Timers;
   readonly committer: Committer;
   readonly positions: PositionCodec;
+  readonly clock: Clock;
+  readonly meter: Meter;
   /** Called before a turn is closed: what the dispatcher gives out joins the same segment. */
   readonly beforeCommit: () => void;
   /** Runs have new slices. Called when the segment was handed over, before it is durable. */
@@ -72,6 +76,11 @@ export class Turns {
     }
     resident.pending.push({ deltaMs: Math.max(0, nowMs - turn.baseMs), body });
     turn.eventCount++;
+    const note = noteOf(body, resident.run, resident.number);
+    if (note !== undefined) {
+      turn.notes ??= [];
+      turn.notes.push(note);
+    }
   }
 
   /** Asks for a commit: at once when idle, otherwise when the one in flight is durable. */
@@ -127,11 +136,18 @@ export class Turns {
       return;
     }
     this.#inFlight = turn;
+    const beganMs = this.#parts.clock.monotonicMs();
     try {
       const { bytes, durable } = this.#parts.committer.commit(turn);
       this.#parts.unsaved(turn.touched, bytes);
       prepareAll(turn);
-      durable.then(() => this.#durable(turn)).catch((error: unknown) => this.#parts.failed(error));
+      durable
+        .then(() => {
+          const seconds = (this.#parts.clock.monotonicMs() - beganMs) / 1000;
+          this.#parts.meter.committed({ seconds, bytes, events: turn.eventCount });
+          this.#durable(turn);
+        })
+        .catch((error: unknown) => this.#parts.failed(error));
     } catch (error) {
       this.#parts.failed(error);
     }

@@ -11,6 +11,11 @@ export interface Waiter {
 export class Waiters {
   readonly #byRun = new Map<number, Waiter | Waiter[]>();
 
+  /** Runs whose end someone waits for. */
+  get size(): number {
+    return this.#byRun.size;
+  }
+
   add(runNumber: number, waiter: Waiter): void {
     const existing = this.#byRun.get(runNumber);
     if (existing === undefined) {

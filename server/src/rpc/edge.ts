@@ -1,5 +1,6 @@
 import type { KernelApi } from "../kernel/kernel-api.js";
 import type { Random, Timers } from "../kernel/ports.js";
+import type { Meter } from "../observe/meter.js";
 import type { JsonDigester } from "./digest/json-digester.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { PlanSource } from "./plan-source.js";
@@ -12,6 +13,7 @@ export interface Edge {
   readonly timers: Timers;
   readonly random: Random;
   readonly lifecycle: Lifecycle;
+  readonly meter: Meter;
   /** Version of the kernel, for GetServerInfo. */
   readonly version: string;
   /** Told of every error that no caller caused; what it is told is not in any answer. */

@@ -14,6 +14,7 @@ import { StatusError } from "./status-error.js";
  */
 export function rejectionOf(edge: Edge, error: unknown, where: string): Rejection | undefined {
   if (error instanceof RejectionError) {
+    edge.meter.refused(error.rejection);
     return error.rejection;
   }
   if (error instanceof CallerGone) {
@@ -21,6 +22,7 @@ export function rejectionOf(edge: Edge, error: unknown, where: string): Rejectio
   }
   const { lifecycle } = edge;
   if (lifecycle.state === "failed" && lifecycle.refusal !== undefined) {
+    edge.meter.refused(lifecycle.refusal);
     return lifecycle.refusal;
   }
   if (error instanceof JsonDigesterError) {

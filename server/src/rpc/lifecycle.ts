@@ -3,6 +3,8 @@ import { unavailable } from "./refusals.js";
 
 /** A call or stream that is open. */
 export interface OpenCall {
+  /** Method of a stream both ways. Absent: any other call. */
+  readonly method?: string;
   /** The kernel goes away: end soon by yourself, with everything said that can still be said. */
   drain(): void;
   /** End now, with this refusal. */
@@ -37,9 +39,23 @@ export class Lifecycle {
     return this.#calls.size;
   }
 
-  /** Why new work is refused; undefined while it is taken. */
+  /** Why new work is refused, told anew for each call; undefined while it is taken. */
   get refusal(): Rejection | undefined {
-    return this.#refusal;
+    return this.#refusal === undefined ? undefined : { ...this.#refusal };
+  }
+
+  /** Streams and calls that are open. */
+  gauges(): { readonly streams: ReadonlyMap<string, number>; readonly calls: number } {
+    const streams = new Map<string, number>();
+    let calls = 0;
+    for (const { method } of this.#calls) {
+      if (method === undefined) {
+        calls++;
+      } else {
+        streams.set(method, (streams.get(method) ?? 0) + 1);
+      }
+    }
+    return { streams, calls };
   }
 
   add(call: OpenCall): void {

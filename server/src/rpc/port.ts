@@ -98,6 +98,11 @@ export class Port {
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
   /** Takes no more connections; those that are open stay. */
   stopAccepting(): void {
     this.#server.close();

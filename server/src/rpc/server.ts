@@ -13,6 +13,8 @@ import { limits } from "../core/limits.js";
 import type { KernelApi } from "../kernel/kernel-api.js";
 import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
 import type { Random, Timers } from "../kernel/ports.js";
+import { createLog, type Log } from "../observe/log.js";
+import { Metrics } from "../observe/metrics.js";
 import { type BoundService, bindService } from "./binding.js";
 import { createHttpFront, type PageServer } from "./connect/http-front.js";
 import { JsonDigester } from "./digest/json-digester.js";
@@ -26,6 +28,7 @@ import { reviewHandlers } from "./handlers/review-handlers.js";
 import { runHandlers } from "./handlers/run-handlers.js";
 import { workerHandlers } from "./handlers/worker-handlers.js";
 import { Lifecycle } from "./lifecycle.js";
+import { faultReporter, pagesOf } from "./observed.js";
 import { PlanSource } from "./plan-source.js";
 import { Port } from "./port.js";
 import { healthHandlers } from "./standard/health.js";
@@ -49,10 +52,14 @@ export interface ServeOptions {
   readonly timers?: Timers;
   /** Default: Node's. */
   readonly random?: Random;
-  /** Told of every fault of the kernel's own code, with the method it happened in. Default: a line on stderr. */
+  /** Told of every fault of the kernel's own code, with the method it happened in. Default: a line of the log. */
   readonly onFault?: (error: unknown, where: string) => void;
   /** How long the headers of an HTTP/1.1 request may take, in ms. Default 10 s. */
   readonly headersMs?: number;
+  /** Default: warnings and errors, as JSON lines on stderr. */
+  readonly log?: Log;
+  /** What `/metrics` tells, with what the kernel counts. Default: what the edge knows by itself. */
+  readonly metrics?: Metrics;
   /** Answers what is no call over HTTP/1.1, for example the dashboard. */
   readonly pages?: PageServer;
 }
@@ -78,14 +85,15 @@ const handshakeMs = 5_000;
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const { host = "127.0.0.1", port = defaultPort } = options;
-  const edge = createEdge(options);
+  const metrics = options.metrics ?? new Metrics();
+  const edge = createEdge(options, metrics);
   edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
   edge.kernel.onHeld(() => edge.lifecycle.hold());
   const services = bindServices(edge);
   const grpc = createGrpcServer(edge, services);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
   const front = createHttpFront({
-    ...{ edge, services, pages: options.pages },
+    ...{ edge, services, pages: pagesOf(edge, metrics, options.pages) },
     headersMs: options.headersMs ?? 10_000,
   });
   const opened = await Port.open({
@@ -98,6 +106,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     onHttp2: (socket) => injector.injectConnection(socket),
     onHttp1: (socket) => front.emit("connection", socket),
   });
+  metrics.watchEdge(() => ({ ...edge.lifecycle.gauges(), connections: opened.connections }));
   let closing: Promise<void> | undefined;
   const close = async (drainMs: number): Promise<void> => {
     opened.stopAccepting();
@@ -132,7 +141,7 @@ const drainMsMax = 4_000;
 /** Time for the last statuses to leave before connections are cut. */
 const graceMs = 500;
 
-function createEdge(options: ServeOptions): Edge {
+function createEdge(options: ServeOptions, metrics: Metrics): Edge {
   return {
     kernel: options.kernel,
     digester: new JsonDigester(),
@@ -141,13 +150,9 @@ function createEdge(options: ServeOptions): Edge {
     random: options.random ?? nodeRandom,
     lifecycle: new Lifecycle(),
     version: readVersion(),
-    onFault: options.onFault ?? reportFault,
+    meter: metrics,
+    onFault: options.onFault ?? faultReporter(options.log ?? createLog({ level: "warn" })),
   };
-}
-
-function reportFault(error: unknown, where: string): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`pawl: a fault of the kernel in ${where}: ${text}\n`);
 }
 
 function readVersion(): string {

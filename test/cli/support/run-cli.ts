@@ -25,6 +25,7 @@ export async function runCli(
     writeError: (text) => {
       errors += text;
     },
+    writeLog: () => {},
     useColour: false,
     isInteractive: false,
     clock: { nowMs: () => NOW_MS, offsetMinutes: () => 60 },

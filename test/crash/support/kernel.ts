@@ -3,7 +3,6 @@
  * once and keeps no log behind the horizon, so that every boundary is reached within a small workload.
  */
 import { processContext } from "@pawl/server/cli/context.js";
-import { Output } from "@pawl/server/cli/output.js";
 import { hostKernel } from "@pawl/server/cli/serve/host-kernel.js";
 
 // As after a long sleep: what is done once an hour is due at the start.
@@ -13,17 +12,13 @@ Date.now = () => readClock() + aheadMs;
 
 const [, , dir = "", port = "0"] = process.argv;
 const context = processContext();
-const kernel = await hostKernel(
-  context,
-  {
-    dir,
-    host: "127.0.0.1",
-    port: Number(port),
-    exitWithParent: true,
-    json: true,
-    checkpoint: { beginAgeMs: 20, logRetentionBytes: 0, logRetentionMs: 0 },
-  },
-  new Output(context, true),
-);
+const kernel = await hostKernel(context, {
+  dir,
+  host: "127.0.0.1",
+  port: Number(port),
+  exitWithParent: true,
+  json: true,
+  checkpoint: { beginAgeMs: 20, logRetentionBytes: 0, logRetentionMs: 0 },
+});
 process.stdout.write(`${JSON.stringify({ listening: kernel.port })}\n`);
 context.onStdinEnd(() => void kernel.close().then(() => process.exit(0)));

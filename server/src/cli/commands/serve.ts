@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { type LogLevel, logLevels } from "../../observe/log-level.js";
 import { DEFAULT_FOLDER, DEFAULT_HOST, DEFAULT_PORT } from "../kernel-url.js";
 import { wholeNumber } from "../options.js";
 
@@ -12,6 +13,8 @@ export interface ServeOptions {
   /** Absent: only when a person started it from a terminal. */
   readonly restart?: boolean;
   readonly json?: boolean;
+  /** Absent: `PAWL_LOG_LEVEL`, else `info`. */
+  readonly logLevel?: LogLevel;
 }
 
 /** Does `pawl serve`; the answer is the exit code. */
@@ -44,5 +47,11 @@ export function addServe(
     )
     .option("--no-restart", "end with exit code 70 when the store fails, also on a terminal")
     .option("--json", "print one JSON object when it listens")
+    .addOption(
+      new Option(
+        "--log-level <level>",
+        "how much is logged to stderr (default: PAWL_LOG_LEVEL, else info)",
+      ).choices(logLevels),
+    )
     .action(async (options: ServeOptions) => setExitCode(await serve(options)));
 }

@@ -6,11 +6,13 @@ import { openKernel } from "../../kernel/open-kernel.js";
 import type { CheckpointOptions } from "../../kernel/storage/checkpointer.js";
 import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
 import { type DataFolder, openDataFolder } from "../../log/open-store.js";
+import { createLog, type Log } from "../../observe/log.js";
+import { readLogLevel } from "../../observe/log-level.js";
+import { Metrics } from "../../observe/metrics.js";
 import { type RunningServer, startServer } from "../../rpc/server.js";
 import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { kernelUrl } from "../kernel-url.js";
-import type { Output } from "../output.js";
 import { explainServeError } from "./explain-serve-error.js";
 
 /** How long open calls may take to end by themselves; the rest of the 5 s of a stop is for the last checkpoint. */
@@ -38,13 +40,10 @@ export interface HostOptions extends ServeOptions {
 }
 
 /** Opens folder, kernel and port, in this order. Errors: `CliError`, with what to do next. */
-export async function hostKernel(
-  context: CliContext,
-  options: HostOptions,
-  out: Output,
-): Promise<HostedKernel> {
+export async function hostKernel(context: CliContext, options: HostOptions): Promise<HostedKernel> {
   const directory = resolve(context.cwd, options.dir);
   const opened: { close: () => Promise<void> }[] = [];
+  const log = openLog(context, options);
   try {
     const crash = readCrashPoints(context.env);
     const folder = await openDataFolder(directory, {
@@ -54,11 +53,13 @@ export async function hostKernel(
     // Closing twice is the same as once: the kernel closes its store, too.
     opened.push(folder);
     crash?.hit("start:opened");
+    const metrics = new Metrics({ isProcess: true });
     const kernel = await openKernel({
       store: crash === undefined ? folder.store : new CrashStore(folder.store, crash),
       secret: folder.secret,
       ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
-      onFault: (fault) => tellFault(out, fault.error),
+      log,
+      meter: metrics,
     });
     opened.push(kernel);
     crash?.hit("start:recovered");
@@ -66,15 +67,27 @@ export async function hostKernel(
       kernel,
       host: options.host,
       port: options.port,
-      onFault: (error, where) => tellFault(out, error, where),
+      log,
+      metrics,
     });
+    metrics.watchKernel(() => kernel.gauges());
+    metrics.watchFolder(directory);
     opened.push(server);
     await announce(directory, options.host, server.port);
-    return hosted({ folder, kernel, server, host: options.host });
+    log.info({ host: options.host, port: server.port, folder: directory }, "The kernel listens");
+    return hosted({ folder, kernel, server, host: options.host, log });
   } catch (error) {
     for (const part of opened.reverse()) await part.close();
     throw await explainServeError(error, options);
   }
+}
+
+/** The log of this life: on stderr, for people when one reads it. */
+function openLog(context: CliContext, { logLevel }: HostOptions): Log {
+  const { PAWL_LOG_LEVEL: named = "" } = context.env;
+  const { writeLog: write, isLogForPeople: isPretty = false } = context;
+  const level = logLevel ?? readLogLevel(named) ?? "info";
+  return createLog({ level, isPretty, ...(write === undefined ? {} : { write }) });
 }
 
 /** Leaves the hint by which other commands find this kernel. */
@@ -88,9 +101,10 @@ interface Parts {
   readonly kernel: Kernel;
   readonly server: RunningServer;
   readonly host: string;
+  readonly log: Log;
 }
 
-function hosted({ folder, kernel, server, host }: Parts): HostedKernel {
+function hosted({ folder, kernel, server, host, log }: Parts): HostedKernel {
   const failed = new Promise<Error>((resolveFailed) => kernel.onFailed(resolveFailed));
   return {
     host,
@@ -99,20 +113,17 @@ function hosted({ folder, kernel, server, host }: Parts): HostedKernel {
     isNew: folder.isNew,
     failed,
     close: async () => {
+      log.info({}, "The kernel stops");
       kernel.drain();
       await server.close({ drainMs: DRAIN_MS });
       // While the folder is still ours: afterwards the hint may be that of the next kernel.
       await removeKernelFile(folder.directory);
       await kernel.close();
+      log.info({}, "The last checkpoint is written and the store closed");
     },
     abandon: async () => {
       await server.close({ drainMs: 0 });
       await removeKernelFile(folder.directory);
     },
   };
-}
-
-function tellFault(out: Output, error: unknown, where = "the kernel"): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  out.notice(`A defect in ${where} was contained: ${text}`);
 }

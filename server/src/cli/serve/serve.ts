@@ -23,7 +23,7 @@ async function serveHere(context: CliContext, options: ServeOptions): Promise<nu
   const out = new Output(context, options.json);
   const stop = listenForStop(context, options.exitWithParent === true);
   try {
-    const hosted = await hostKernel(context, options, out);
+    const hosted = await hostKernel(context, options);
     tellListening(hosted, options, out);
     return await serveUntilEnd(hosted, stop, out);
   } finally {

@@ -1,3 +1,4 @@
+import { isRunOpen } from "../../core/transitions.js";
 import { leaseKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
 import type { RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
@@ -7,6 +8,7 @@ import type { Loop } from "../loop.js";
 import type { Timers } from "../ports.js";
 import type { Resident } from "../resident.js";
 import type { Checkpointer } from "./checkpointer.js";
+import { OpenRunWalk } from "./count-open-runs.js";
 import { priorityOf, splitReadyQueueField } from "./index-entries.js";
 import { readLeaseRow } from "./index-rows.js";
 import type { Recovery } from "./recovery.js";
@@ -42,6 +44,7 @@ export class StartUp {
   /** Runs older than this process that were read in it. */
   readonly #registered = new Set<number>();
   readonly #firstNewRun: number;
+  readonly #openRuns = new OpenRunWalk();
   #isClosed = false;
   #loads = 0;
 
@@ -62,6 +65,7 @@ export class StartUp {
       await this.#readLeases();
       await this.#readTimers();
       await this.#readReady();
+      await this.#countOpen();
       await this.#readTail();
     } catch (error) {
       if (!(this.#isStopped && error instanceof StoreClosed)) {
@@ -69,6 +73,7 @@ export class StartUp {
       }
     }
     if (!this.#isStopped) {
+      loop.work.openRuns.known();
       checkpointer.open();
     }
   }
@@ -93,6 +98,7 @@ export class StartUp {
     if (number < this.#firstNewRun && !this.#registered.has(number)) {
       this.#registered.add(number);
       loop.work.adopt(resident);
+      this.#countLoaded(resident);
     }
     this.#loads++;
     if (this.#loads % loadsPerRelief === 0) {
@@ -136,6 +142,26 @@ export class StartUp {
         // Reading the run arms the deadlines of all its tasks; which one this is does not matter.
         work.armDeadline(runNumber, 0, dueMs);
       }
+    });
+  }
+
+  /** The walk does not count runs of the tail: those have slices. */
+  #countLoaded({ run, number, slices }: Resident): void {
+    const isCounted = slices.length === 0 && this.#openRuns.hasPassed(run, number);
+    if (isRunOpen(run.status) && !isCounted) {
+      this.#parts.loop.work.began(run);
+    }
+  }
+
+  #countOpen(): Promise<void> {
+    const { store, recovery, loop } = this.#parts;
+    return this.#openRuns.walk(store, recovery.partition, (runs) => {
+      for (const run of runs) {
+        if (!this.#isTold(run)) {
+          loop.work.openRuns.add();
+        }
+      }
+      return !this.#isStopped;
     });
   }
 

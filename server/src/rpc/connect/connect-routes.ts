@@ -41,6 +41,7 @@ function unary(edge: Edge, binding: Extract<Binding, { kind: "unary" }>): UnaryI
     new Promise((resolve, reject) => {
       const refusal = refusalOf(edge, binding);
       if (refusal !== undefined) {
+        edge.meter.refused(refusal);
         reject(connectError(refusal));
         return;
       }
@@ -65,6 +66,7 @@ function streaming(
   return async function* stream(request, context) {
     const refusal = refusalOf(edge, binding);
     if (refusal !== undefined) {
+      edge.meter.refused(refusal);
       throw connectError(refusal);
     }
     const scope = openScope(edge, context, () => {});

@@ -16,8 +16,10 @@ export function byteHandler(
 ): handleBidiStreamingCall<Buffer, Buffer> {
   return (call) => {
     const stream = new ByteCall(call);
-    if (edge.lifecycle.refusal !== undefined) {
-      stream.fail(edge.lifecycle.refusal);
+    const { refusal } = edge.lifecycle;
+    if (refusal !== undefined) {
+      edge.meter.refused(refusal);
+      stream.fail(refusal);
       return;
     }
     const listener = open(stream);

@@ -134,8 +134,9 @@ async function startAll(
   runs: readonly StartRun[],
   caller: Caller,
 ): Promise<Durable<Started[]>> {
-  if (edge.lifecycle.refusal !== undefined) {
-    throw new RejectionError(edge.lifecycle.refusal);
+  const { refusal } = edge.lifecycle;
+  if (refusal !== undefined) {
+    throw new RejectionError(refusal);
   }
   const items = runs.map((run) => decodeStartRun(toBinary(StartRunSchema, run)));
   const orders = await Promise.all(items.map((item) => startOrder(edge, item, namespace)));

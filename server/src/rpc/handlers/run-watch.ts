@@ -111,7 +111,7 @@ async function* watch(
 
 function refuseEnd(reason: EndReason): void {
   if (reason === "slow") {
-    throw new RejectionError(tooSlow);
+    throw new RejectionError({ ...tooSlow });
   }
   if (reason === "draining") {
     throw new RejectionError(unavailable("it is going away"));

@@ -20,6 +20,7 @@ import { SubmitOutbox, submitPositionTag } from "./submit-outbox.js";
  * message with all others of its turn.
  */
 export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
+  readonly method: string = "Submit";
   readonly #edge: Edge;
   readonly #stream: ByteStream;
   readonly #sealed: SealedMessages = new SealedMessages(submitPositionTag);

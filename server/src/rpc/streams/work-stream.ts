@@ -29,6 +29,7 @@ const silentTicksMax = 3;
  * the same turn, leave in one message once they are durable. What is memory only is done at once and not answered.
  */
 export class WorkStream implements SessionListener, ByteStreamListener, OpenCall {
+  readonly method: string = "Work";
   readonly #edge: Edge;
   readonly #stream: ByteStream;
   readonly #handles: Handles = new Handles();

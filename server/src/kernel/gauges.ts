@@ -1,0 +1,38 @@
+import { type KernelGauges, type QueueGauge, queuesMax } from "../observe/meter.js";
+import type { KernelParts } from "./kernel.js";
+
+/** State of a kernel, for metrics. Read when someone asks; nothing of it is kept up to date meanwhile. */
+export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGauges {
+  const { loop, sessions, checkpointer, watchHub, disk, hold } = parts;
+  const { work, waiters, residency, faults } = loop;
+  return {
+    openRuns: work.openRuns.count,
+    residentRuns: residency.size,
+    leases: work.leases.size,
+    sessions: sessions.connected,
+    watchers: watchHub.size,
+    waiters: waiters.size,
+    deadlines: work.armedDeadlines,
+    postponedStarts: loop.postponedStarts,
+    faults: faults.faults.length,
+    headSequence: loop.durableSequence,
+    horizonSequence: checkpointer.horizon.sequence,
+    unsavedBytes: checkpointer.unsavedBytes,
+    isDiskLow: disk.isLow,
+    isReadOnly: hold.loss !== undefined,
+    isOpenWorkKnown,
+    queues: longestQueues([...work.dispatcher.queues()]),
+  };
+}
+
+/** The longest queues by name, so that kinds without end make no metrics without end. */
+function longestQueues(queues: QueueGauge[]): QueueGauge[] {
+  queues.sort((one, other) => other.ready - one.ready || other.sessions - one.sessions);
+  const rest = queues.splice(queuesMax);
+  if (rest.length === 0) {
+    return queues;
+  }
+  const ready = rest.reduce((sum, queue) => sum + queue.ready, 0);
+  const sessions = rest.reduce((sum, queue) => sum + queue.sessions, 0);
+  return [...queues, { namespace: "_other", queue: "_other", kind: "_other", ready, sessions }];
+}

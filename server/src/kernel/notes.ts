@@ -1,0 +1,117 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventBody } from "../core/event.js";
+import type { Run } from "../core/state.js";
+import type { Log, LogFields } from "../observe/log.js";
+
+/** Lines that one commit may add to the log; of the rest only the number is told. */
+const linesMax = 50;
+
+/** What whoever runs the kernel should read of an event. */
+export interface Note {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** How a lease ends that its worker did not end. Absent: that is no news. */
+const troubles: Readonly<Partial<Record<LeaseEndReason, string>>> = {
+  [LeaseEndReason.EXPIRED]: "A worker did not renew its lease",
+  [LeaseEndReason.NOT_ACKNOWLEDGED]: "A worker did not take a task that it was offered",
+  [LeaseEndReason.NOT_HELD]: "A worker came back without a task that it held",
+  [LeaseEndReason.TIMED_OUT]: "An attempt ran longer than its task allows",
+  [LeaseEndReason.GRACE_OVER]: "An attempt did not stop in time when it was cancelled",
+};
+
+/** How a run ends that somebody should hear of. */
+const ends: Readonly<Partial<Record<RunStatus, string>>> = {
+  [RunStatus.FAILED]: "A run has failed",
+  [RunStatus.TERMINATED]: "A run was terminated",
+};
+
+/**
+ * What is to be logged of an event; undefined for nearly all: nothing is logged per command. No text of a caller is in it: neither
+ * payloads nor failures nor reasons that people gave.
+ */
+export function noteOf(body: EventBody, run: Run, runNumber: number): Note | undefined {
+  switch (body.case) {
+    case "leaseEnded": {
+      const message = troubles[body.value.reason];
+      return message === undefined
+        ? undefined
+        : { level: "warn", message, fields: fieldsOf(run, runNumber, { task: body.value.task }) };
+    }
+    case "operationDoubted": {
+      const fields = fieldsOf(run, runNumber, { operation: body.value.operation });
+      return { level: "warn", message: "Nobody knows how a call of a sink ended", fields };
+    }
+    case "reviewOpened": {
+      const { review, subject, operation, task } = body.value;
+      const parts = subject === ReviewSubject.OPERATION ? { operation } : { task };
+      const fields = fieldsOf(run, runNumber, subject === ReviewSubject.RUN ? {} : parts);
+      const message = "A person must decide: see pawl reviews list";
+      return { level: "warn", message, fields: { ...fields, reviewId: `${runNumber}-${review}` } };
+    }
+    case "reviewResolved": {
+      const reviewId = `${runNumber}-${body.value.review}`;
+      const fields = { ...fieldsOf(run, runNumber, {}), reviewId };
+      return { level: "info", message: "A review was resolved", fields };
+    }
+    case "runFaulted":
+      return {
+        level: "error",
+        message: "The kernel failed on a run and has set it aside",
+        fields: { ...fieldsOf(run, runNumber, {}), where: body.value.command },
+      };
+    case "runClosed": {
+      const message = ends[body.value.status];
+      return message === undefined
+        ? undefined
+        : { level: "info", message, fields: fieldsOf(run, runNumber, {}) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Writes the notes of a commit. */
+export function writeNotes(log: Log, notes: readonly Note[]): void {
+  for (const { level, fields, message } of notes.slice(0, linesMax)) {
+    log[level](fields, message);
+  }
+  if (notes.length > linesMax) {
+    log.warn({ count: notes.length - linesMax }, "More of the same commit is not listed");
+  }
+}
+
+/** The trace id within a W3C traceparent; empty when it is none. */
+function traceIdOf(traceparent: string): string {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent)?.[1] ?? "";
+}
+
+/** The names of a run and of one part of it. */
+function fieldsOf(
+  run: Run,
+  runNumber: number,
+  part: { readonly task?: number; readonly operation?: number },
+): LogFields {
+  const operation = part.operation === undefined ? undefined : run.operations[part.operation];
+  const task = run.tasks[part.task ?? operation?.task ?? -1];
+  const traceId = traceIdOf(run.traceparent);
+  const isRun = run.kind === "run";
+  return {
+    namespace: run.namespace,
+    ...(isRun ? { run: run.runId, incarnation: run.incarnation, workflow: run.workflow } : {}),
+    runNumber,
+    ...(task === undefined ? {} : describeTask(run, task)),
+    ...(operation === undefined ? {} : { operationKey: operation.declaration.key }),
+    ...(traceId === "" ? {} : { traceId }),
+  };
+}
+
+function describeTask(run: Run, task: Run["tasks"][number]): LogFields {
+  const { attempt, leaseVersion, worker } = task;
+  const name = run.plan.tasks[task.number]?.name ?? "";
+  return { task: name, attempt, leaseVersion, ...(worker === "" ? {} : { worker }) };
+}
