@@ -293,18 +293,35 @@ const allEvents = [
   "runFaulted",
   "storeCreated",
   "checkpointSealed",
+  "taskSuspended",
+  "waitEnded",
 ];
 
 type Body = Recorded["body"];
 type Report = Extract<
   Body,
-  { case: "taskCompleted" | "attemptFailed" | "taskCancelled" | "leaseEnded" | "stepRecorded" }
+  {
+    case:
+      | "taskCompleted"
+      | "attemptFailed"
+      | "taskCancelled"
+      | "leaseEnded"
+      | "taskSuspended"
+      | "stepRecorded";
+  }
 >;
 
+const reportCases: ReadonlySet<string> = new Set([
+  "taskCompleted",
+  "attemptFailed",
+  "taskCancelled",
+  "leaseEnded",
+  "taskSuspended",
+  "stepRecorded",
+]);
+
 function isReport(body: Body): body is Report {
-  return ["taskCompleted", "attemptFailed", "taskCancelled", "leaseEnded", "stepRecorded"].includes(
-    body.case,
-  );
+  return reportCases.has(body.case);
 }
 
 /** Everything of a state that may never change again, by a name for it. */
@@ -325,6 +342,9 @@ function finalParts(run: MutableRun): Map<string, unknown> {
   }
   for (const step of run.steps) {
     parts.set(`step ${step.number}`, structuredClone(step));
+  }
+  for (const wait of run.waits.filter(({ closedAtMs }) => closedAtMs !== 0)) {
+    parts.set(`wait ${wait.number}`, structuredClone(wait));
   }
   return parts;
 }

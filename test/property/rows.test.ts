@@ -4,11 +4,13 @@ import {
   decodeRunRow,
   decodeStepRow,
   decodeTaskRow,
+  decodeWaitRow,
   encodeOperationRow,
   encodeReviewRow,
   encodeRunRow,
   encodeStepRow,
   encodeTaskRow,
+  encodeWaitRow,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
 import { decide } from "@pawl/server/core/decide.js";
@@ -34,6 +36,7 @@ function throughDisk(rows: RunRows): RunRows {
     operations: rows.operations.map((row) => decodeOperationRow(encodeOperationRow(row))),
     steps: rows.steps.map((row) => decodeStepRow(encodeStepRow(row))),
     reviews: rows.reviews.map((row) => decodeReviewRow(encodeReviewRow(row))),
+    waits: rows.waits.map((row) => decodeWaitRow(encodeWaitRow(row))),
   };
 }
 
@@ -48,7 +51,7 @@ function expectRestored(run: MutableRun): void {
   const split = throughDisk(splitRows(run, chunk));
   expect(restoreRun(split, compileRecordedPlan)).toEqual(run);
   const inside = decodeRunRow(encodeRunRow(inlineRun(run, chunk)));
-  const alone = { run: inside, tasks: [], operations: [], steps: [], reviews: [] };
+  const alone = { run: inside, tasks: [], operations: [], steps: [], reviews: [], waits: [] };
   expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
 }
 

@@ -11,12 +11,19 @@ import { codeAndReason } from "./support/refusal.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
+import { waitCases } from "./support/wait-cases.js";
 import { operationCases, reviewCases, workerCases } from "./support/work-cases.js";
 import { buildWorld } from "./support/world.js";
 
 const { method: run } = RunService;
 
-const cases: readonly Case[] = [...runCases, ...workerCases, ...operationCases, ...reviewCases];
+const cases: readonly Case[] = [
+  ...runCases,
+  ...workerCases,
+  ...waitCases,
+  ...operationCases,
+  ...reviewCases,
+];
 
 describe.each(["grpc", "json"] as const)("over %s", (protocol) => {
   let server: TestServer;

@@ -19,6 +19,7 @@ import {
   applyTaskReady,
   applyTaskTimedOut,
 } from "./apply/tasks.js";
+import { applyTaskSuspended, applyWaitEnded } from "./apply/waits.js";
 import type { EventBody, EventMeta } from "./event.js";
 import { compilePlan } from "./plan/compile-plan.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
@@ -109,6 +110,12 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       break;
     case "taskCancelled":
       applyTaskCancelled(run, body.value, meta, hooks);
+      break;
+    case "taskSuspended":
+      applyTaskSuspended(run, body.value, meta, hooks);
+      break;
+    case "waitEnded":
+      applyWaitEnded(run, body.value, meta, hooks);
       break;
     case "stepRecorded":
       applyStepRecorded(run, body.value, meta);

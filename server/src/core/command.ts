@@ -16,6 +16,7 @@ export type Command =
   | CompleteTask
   | FailTask
   | ConfirmCancel
+  | SuspendTask
   | RecordStep
   | IntendOperation
   | ObserveOperation
@@ -85,6 +86,32 @@ export interface ConfirmCancel {
   readonly task: TaskRef;
   readonly leaseVersion: number;
   readonly failure: FailureShape;
+}
+
+/** What a task may wait for. Times are counted from the decision. */
+export type WaitSubject =
+  /** So many ms, or until a point in time (ms since the Unix epoch). */
+  {
+    readonly case: "timer";
+    readonly due: { readonly afterMs: number } | { readonly atMs: number };
+  };
+
+/** One thing that a task waits for. */
+export interface WaitFor {
+  readonly name: string;
+  readonly key: string | undefined;
+  readonly subject: WaitSubject;
+}
+
+/** Gives a task back until something it waits for is there. */
+export interface SuspendTask {
+  readonly kind: "SuspendTask";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly seenThrough: number;
+  /** All that is waited for, each identity once. */
+  readonly waits: readonly WaitFor[];
+  readonly progress: Uint8Array | undefined;
 }
 
 /** Records a step. */

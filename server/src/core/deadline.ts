@@ -7,11 +7,28 @@ import type { Run, Task } from "./state.js";
  * Lease ends are not here: they live outside the state, since renewals are memory only.
  */
 export function nextDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
+  const own = ownDeadlineMs(run, task, spec);
+  return task.openWaits.length === 0 ? own : earliest(own, waitDeadlineMs(run, task));
+}
+
+/** When the first wait of a task is over by its own time. It ends then whatever the task does meanwhile. */
+function waitDeadlineMs(run: Run, task: Task): number | undefined {
+  let dueMs: number | undefined;
+  for (const number of task.openWaits) {
+    const { dueAtMs = 0 } = run.waits[number]?.declaration ?? {};
+    dueMs = dueAtMs === 0 ? dueMs : earliest(dueMs, dueAtMs);
+  }
+  return dueMs;
+}
+
+function ownDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
   switch (task.status) {
     case TaskStatus.READY:
       return earliest(after(task.readyAtMs, spec.scheduleToStartMs), closeDeadline(task, spec));
     case TaskStatus.BACKOFF:
       return earliest(task.dueAtMs, closeDeadline(task, spec));
+    case TaskStatus.SUSPENDED:
+      return closeDeadline(task, spec);
     case TaskStatus.LEASED:
       return earliest(
         earliest(after(task.leasedAtMs, spec.startToCloseMs), closeDeadline(task, spec)),

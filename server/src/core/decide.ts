@@ -11,6 +11,7 @@ import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
 import { decideStartRun } from "./decide/start-run.js";
+import { decideSuspendTask } from "./decide/suspend-task.js";
 import type { Decision } from "./decision.js";
 import type { Run } from "./state.js";
 
@@ -34,6 +35,8 @@ export function decide(
       return decideFailTask(run, command, ctx);
     case "ConfirmCancel":
       return decideConfirmCancel(run, command, ctx);
+    case "SuspendTask":
+      return decideSuspendTask(run, command, ctx);
     case "RecordStep":
       return decideRecordStep(run, command, ctx);
     case "IntendOperation":

@@ -2,6 +2,7 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
+import { findWaitViolations } from "./invariants/waits.js";
 import type { Run } from "./state.js";
 import { isFinal, isRunOpen, runTransitions } from "./transitions.js";
 
@@ -18,6 +19,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findStepViolations(run),
     ...findOperationViolations(run),
     ...findReviewViolations(run),
+    ...findWaitViolations(run),
   ];
 }
 

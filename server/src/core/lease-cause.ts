@@ -10,6 +10,7 @@ const lostCauses: Readonly<Record<LeaseEndReason, string>> = {
   [LeaseEndReason.REVIEW]: "review",
   [LeaseEndReason.GRACE_OVER]: "cancelled",
   [LeaseEndReason.TERMINATED]: "terminated",
+  [LeaseEndReason.SUSPENDED]: "suspended",
 };
 
 /** The word of `pawl.v1.LostLease` for a reason. */

@@ -29,6 +29,8 @@ export const limits = {
   failureBytesMax: 16_384,
   /** Steps of one run. */
   stepsMax: 100_000,
+  /** Waits of one run, those included that have ended. */
+  waitsMax: 100_000,
   /** Operations of one run. */
   operationsMax: 100_000,
   /** An offer must be acknowledged within this time. */

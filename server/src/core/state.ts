@@ -1,5 +1,9 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import type {
+  OperationDeclarationShape,
+  WaitDeclarationShape,
+  WaitEndedShape,
+} from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
@@ -49,6 +53,11 @@ export interface MutableRun {
   /** Step numbers by `stepIdentity`. */
   stepsByIdentity: Map<string, number>;
   reviews: MutableReview[];
+  waits: MutableWait[];
+  /** Wait numbers by `waitIdentity`. */
+  waitsByIdentity: Map<string, number>;
+  /** Derived: numbers of the open waits by what they wait for, in order; see `subjectKey`. */
+  openWaitsBySubject: Map<string, number[]>;
 }
 
 /** State of a task. */
@@ -75,6 +84,10 @@ export interface MutableTask {
   leaseEndReason: LeaseEndReason;
   /** Lease version of the report that ended its last attempt; 0: none. */
   reportedLeaseVersion: number;
+  /** How often it gave its lease back to wait. */
+  suspensions: number;
+  /** Derived: numbers of its open waits, in order. */
+  openWaits: readonly number[];
   /** Derived: needed tasks that have not COMPLETED. */
   openNeeds: number;
 }
@@ -140,6 +153,20 @@ export interface MutableReview {
   waitingTasks: number[];
 }
 
+/** Something that a task waits for, or waited for. */
+export interface MutableWait {
+  number: number;
+  task: number;
+  declaration: WaitDeclarationShape;
+  openedAtMs: number;
+  /** How it ended; undefined while it is open, and when its task ended first. */
+  ended: WaitEndedShape | undefined;
+  /** Event number of its end; 0: it has not ended. */
+  endedEvent: number;
+  /** When it ended, or when its task did; 0 while it is open. */
+  closedAtMs: number;
+}
+
 type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefined
   ? T
   : T extends ReadonlyMap<infer K, infer V>
@@ -164,8 +191,15 @@ export type Operation = DeepReadonly<MutableOperation>;
 export type Step = DeepReadonly<MutableStep>;
 /** What deciders see of a review. */
 export type Review = DeepReadonly<MutableReview>;
+/** What deciders see of a wait. */
+export type Wait = DeepReadonly<MutableWait>;
 
 /** Identity of a step in its run: task, name, and whether and which key. Lengths make it injective. */
 export function stepIdentity(task: number, name: string, key: string | undefined): string {
   return `${task}:${name.length}:${name}${key === undefined ? "" : `:${key}`}`;
+}
+
+/** Identity of a wait in its run: task, name, and whether and which key. Lengths make it injective. */
+export function waitIdentity(task: number, name: string, key: string | undefined): string {
+  return stepIdentity(task, name, key);
 }

@@ -99,7 +99,11 @@ export class OpenWork {
     { run, number }: Resident,
     command: Exclude<Command, StartRun>,
   ): Exclude<Command, StartRun> {
-    if (command.kind !== "FailTask" && command.kind !== "EndLease") {
+    if (
+      command.kind !== "FailTask" &&
+      command.kind !== "EndLease" &&
+      command.kind !== "SuspendTask"
+    ) {
       return command;
     }
     const task =

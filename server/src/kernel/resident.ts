@@ -24,6 +24,7 @@ export interface StoredParts {
   readonly tasks: readonly number[];
   readonly operations: readonly number[];
   readonly reviews: readonly number[];
+  readonly waits: readonly number[];
   /** Steps never change: their number is enough. */
   readonly steps: number;
 }

@@ -17,6 +17,7 @@
  * | 16 | signal (reserved) | runNumber u64, number u32 | row |
  * | 17 | review (reserved) | runNumber u64, number u32 | row |
  * | 18 | history chunk | runNumber u64, chunkNumber u32 | chunk |
+ * | 19 | wait | runNumber u64, number u32 | row |
  * | 20 | name | namespace, runId | row |
  * | 21 | visibility | namespace, field, value, runNumber u64, number u32 | empty |
  * | 22 | timer | dueMs u64, runNumber u64 | row or empty |
@@ -147,6 +148,8 @@ export const signalKey: KeyCodec<InRunKey> = keyCodec(0x16, inRun);
 export const reviewKey: KeyCodec<InRunKey> = keyCodec(0x17, inRun);
 /** A chunk of a run's own history. */
 export const chunkKey: KeyCodec<ChunkKey> = keyCodec(0x18, { runNumber: u64, chunkNumber: u32 });
+/** Something that a task of a long run waits for, or waited for. */
+export const waitKey: KeyCodec<InRunKey> = keyCodec(0x19, inRun);
 /** From a run's id to its number. */
 export const nameKey: KeyCodec<NameKey> = keyCodec(0x20, { namespace: text, runId: text });
 /** From a field's value to the runs that have it, for lists. */
@@ -200,6 +203,7 @@ export const KINDS: readonly KindInfo[] = [
   kindInfo("signal", signalKey, "row", true),
   kindInfo("review", reviewKey, "row", true),
   kindInfo("history chunk", chunkKey, "chunk", true),
+  kindInfo("wait", waitKey, "row", true),
   kindInfo("name", nameKey, "row", false),
   kindInfo("visibility", visibilityKey, "empty", false),
   kindInfo("timer", timerKey, "row-or-empty", false),

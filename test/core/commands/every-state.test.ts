@@ -27,6 +27,7 @@ import {
   recordStep,
   resolveReview,
   startRun,
+  suspend,
   terminateRun,
 } from "../support/commands.js";
 import {
@@ -43,6 +44,7 @@ import {
   reviewOpened,
   reviewResolved,
   runClosed,
+  suspended,
 } from "../support/events.js";
 import { planOf } from "../support/plans.js";
 import { type RunCommand, Scenario } from "../support/scenario.js";
@@ -72,6 +74,11 @@ const tasks: Record<string, () => { scenario: Scenario; task: number; leaseVersi
       leased(1, 1),
       attemptFailed(1, 1, { next: BACKOFF, readyAtMs: START_MS + 1000 }),
     ),
+    task: 1,
+    leaseVersion: 1,
+  }),
+  SUSPENDED: () => ({
+    scenario: keptOpen({ x: {} }).given(leased(1, 1), suspended(1, 1)),
     task: 1,
     leaseVersion: 1,
   }),
@@ -125,14 +132,15 @@ const ofTask = {
   "EndLease EXPIRED": (task: number, lease: number) =>
     endLease(lease, LeaseEndReason.EXPIRED, { task }),
   RecordStep: (task: number, lease: number) => recordStep(lease, { task }),
+  SuspendTask: (task: number, lease: number) => suspend(lease, { task }),
   IntendOperation: (task: number, leaseVersion: number) =>
     intend(0, "i9", { lease: { task, leaseVersion } }),
   FireDeadline: (task: number) => fireDeadline(task),
 };
 
 const taskOutcomes: Readonly<Record<string, Row>> = {
-  BLOCKED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
-  READY: row("taskLeased", LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  BLOCKED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  READY: row("taskLeased", LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
   LEASED: row(
     ILLEGAL,
     "taskCompleted",
@@ -141,15 +149,17 @@ const taskOutcomes: Readonly<Record<string, Row>> = {
     "leaseEnded",
     "leaseEnded",
     "stepRecorded",
+    "taskSuspended",
     "operationIntended: proceed",
     "existing",
   ),
-  BACKOFF: row(ILLEGAL, CONFLICT, "existing", "existing", LOST, LOST, LOST, LOST, "existing"),
-  NEEDS_REVIEW: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
-  COMPLETED: row(ILLEGAL, "existing", CONFLICT, CONFLICT, LOST, LOST, LOST, LOST, "existing"),
-  FAILED: row(ILLEGAL, CONFLICT, "existing", "existing", LOST, LOST, LOST, LOST, "existing"),
-  SKIPPED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
-  CANCELLED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  BACKOFF: row(ILLEGAL, CONFLICT, "existing", "existing", LOST, LOST, LOST, LOST, LOST, "existing"),
+  SUSPENDED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, "existing", LOST, "existing"),
+  NEEDS_REVIEW: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  COMPLETED: row(ILLEGAL, "existing", CONFLICT, CONFLICT, LOST, LOST, LOST, LOST, LOST, "existing"),
+  FAILED: row(ILLEGAL, CONFLICT, "existing", "existing", LOST, LOST, LOST, LOST, LOST, "existing"),
+  SKIPPED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  CANCELLED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
 };
 
 function row(...outcomes: readonly string[]): Row {

@@ -17,7 +17,9 @@ import type {
   RecordStep,
   ResolveReview,
   StartRun,
+  SuspendTask,
   TerminateRun,
+  WaitFor,
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { MAIL_KEY } from "./events.js";
@@ -88,6 +90,24 @@ export function confirmCancel(
   parts: Partial<ConfirmCancel> = {},
 ): ConfirmCancel {
   return { kind: "ConfirmCancel", task: 0, leaseVersion, failure: failure(), ...parts };
+}
+
+/** Suspends task 0 on the timer `pause`, due 1 s later. */
+export function suspend(leaseVersion: number, parts: Partial<SuspendTask> = {}): SuspendTask {
+  return {
+    kind: "SuspendTask",
+    task: 0,
+    leaseVersion,
+    seenThrough: 0,
+    waits: [timer()],
+    progress: undefined,
+    ...parts,
+  };
+}
+
+/** A timer, by default `pause`, due 1 s later. */
+export function timer(afterMs = 1000, parts: Partial<WaitFor> = {}): WaitFor {
+  return { name: "pause", key: undefined, subject: { case: "timer", due: { afterMs } }, ...parts };
 }
 
 /** Records the step `draw` of task 0. */

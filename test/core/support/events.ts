@@ -1,5 +1,8 @@
 import { DoubtCause, LeaseEndReason, type TaskTimeoutKind } from "@pawl/proto/log/v1/event_pb.js";
-import type { OperationDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import type {
+  OperationDeclarationShape,
+  WaitDeclarationShape,
+} from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
@@ -73,6 +76,47 @@ export function leaseEnded(
       ...parts,
     },
   };
+}
+
+/** The timer `pause`, due 1 s after the start of the run. */
+export function timerDeclared(parts: Partial<WaitDeclarationShape> = {}): WaitDeclarationShape {
+  return {
+    name: "pause",
+    key: undefined,
+    dueAtMs: START_MS + 1000,
+    subject: { case: "timer", value: {} },
+    ...parts,
+  };
+}
+
+/** A task waits, by default newly for the timer `pause`. */
+export function suspended(
+  task: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"taskSuspended">> = {},
+): Event<"taskSuspended"> {
+  return {
+    case: "taskSuspended",
+    value: {
+      task,
+      leaseVersion,
+      opened: [timerDeclared()],
+      waits: [0],
+      seenThrough: 0,
+      next: TaskStatus.SUSPENDED,
+      progress: undefined,
+      ...parts,
+    },
+  };
+}
+
+/** A wait of a task ended, by default because its time has come. */
+export function waitEnded(
+  task: number,
+  wait: number,
+  outcome: EventValue<"waitEnded">["outcome"] = { case: "timerFired", value: {} },
+): Event<"waitEnded"> {
+  return { case: "waitEnded", value: { task, wait, outcome } };
 }
 
 /** A backoff is over. */

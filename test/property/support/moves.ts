@@ -9,6 +9,8 @@ import type {
   ObservedOutcome,
   OperationLease,
   StartRun,
+  SuspendTask,
+  WaitFor,
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import type { Operation, Run, Task } from "@pawl/server/core/state.js";
@@ -23,6 +25,7 @@ const verbs = [
   "confirmCancel",
   "endLease",
   "step",
+  "suspend",
   "intend",
   "observe",
   "reconcile",
@@ -58,6 +61,7 @@ const weights: Readonly<Record<Verb, number>> = {
   confirmCancel: 2,
   endLease: 6,
   step: 4,
+  suspend: 8,
   intend: 16,
   observe: 10,
   reconcile: 8,
@@ -177,13 +181,20 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "fire":
       return {
         kind: "FireDeadline",
-        task: taskOf(run, move, [TaskStatus.READY, TaskStatus.LEASED, TaskStatus.BACKOFF]),
+        task: taskOf(run, move, [
+          TaskStatus.READY,
+          TaskStatus.LEASED,
+          TaskStatus.BACKOFF,
+          TaskStatus.SUSPENDED,
+        ]),
       };
     case "complete":
     case "fail":
     case "confirmCancel":
     case "step":
       return reportOf(run, move.verb, move);
+    case "suspend":
+      return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
     case "intend":
       return intentOf(run, move);
     case "observe":
@@ -244,6 +255,26 @@ function reportOf(
         read: move.pick > 6,
       };
   }
+}
+
+/** Waits under few names, so that many are named again; the turn of a loop is counted by events, so that some are new. */
+function suspensionOf(
+  run: Run,
+  move: Move,
+): Pick<SuspendTask, "seenThrough" | "waits" | "progress"> {
+  const { pick, which, content, stale } = move;
+  const key = pick % 2 === 0 ? undefined : `${Math.floor(run.eventCount / 5)}`;
+  const due = pick % 3 === 0 ? { atMs: 1000 * pick } : { afterMs: 300 * pick };
+  const waits: WaitFor[] = [{ name: `wait${which % 3}`, key, subject: { case: "timer", due } }];
+  if (pick > 6) {
+    waits.push({
+      name: "late",
+      key: `${which}`,
+      subject: { case: "timer", due: { afterMs: 9000 } },
+    });
+  }
+  const progress = content === 1 ? payload("half") : undefined;
+  return { seenThrough: stale === 0 ? run.eventCount : pick, waits, progress };
 }
 
 const sinks = [SinkKind.IDEMPOTENT, SinkKind.RECONCILABLE, SinkKind.OPAQUE] as const;

@@ -446,7 +446,7 @@ export const TaskStatus = {
   BACKOFF: 4,
 
   /**
-   * Gave its lease back and waits for something. Reserved: no task of this version suspends.
+   * Gave its lease back and waits for something; it goes on without using an attempt.
    *
    * @generated from enum value: TASK_STATUS_SUSPENDED = 5;
    */

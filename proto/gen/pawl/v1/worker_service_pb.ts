@@ -16,13 +16,15 @@ import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
 import type { Rejection } from "./rejection_pb.js";
 import { file_pawl_v1_rejection } from "./rejection_pb.js";
+import type { TaskStatus } from "./run_pb.js";
+import { file_pawl_v1_run } from "./run_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSKsAwoFT2ZmZXISDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEgwKBGtpbmQYBCABKAkSDwoHYXR0ZW1wdBgFIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhAKCGxlYXNlX21zGAcgASgNEhIKCmF0dGVtcHRfbXMYCCABKAESHwoFaW5wdXQYCSABKAsyEC5wYXdsLnYxLlBheWxvYWQSLwoMZGVwZW5kZW5jaWVzGAogAygLMhkucGF3bC52MS5EZXBlbmRlbmN5T3V0cHV0EiIKBXN0ZXBzGAsgAygLMhMucGF3bC52MS5TdGVwUmVjb3JkEhIKCm1vcmVfc3RlcHMYDCABKAgSFAoMc2Vlbl90aHJvdWdoGA0gASgNEhMKC3RyYWNlcGFyZW50GA4gASgJEicKDWxhc3RfcHJvZ3Jlc3MYDyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEAoId29ya2Zsb3cYECABKAkSEwoLaW5jYXJuYXRpb24YESABKA0SFAoMcGxhbl92ZXJzaW9uGBIgASgNIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0ImsKC1JlbGVhc2VJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhAKCGRlbGF5X21zGAQgASgNEg4KBnJlYXNvbhgFIAEoCSJZCgxQcm9ncmVzc0l0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQirQMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgipAEKCkl0ZW1SZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SEAoIZXhpc3RpbmcYAiABKAgSJQoJcmVqZWN0aW9uGAMgASgLMhIucGF3bC52MS5SZWplY3Rpb24SJQoGaW50ZW50GAQgASgLMhUucGF3bC52MS5JbnRlbnRBbnN3ZXISIQoEc3RlcBgFIAEoCzITLnBhd2wudjEuU3RlcFJlY29yZCI+CgpDYW5jZWxUYXNrEg4KBmhhbmRsZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSEAoIZ3JhY2VfbXMYAyABKA0iKgoJTG9zdExlYXNlEg4KBmhhbmRsZRgBIAEoDRINCgVjYXVzZRgCIAEoCSKVAgoMV29ya1Jlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC5wYXdsLnYxLldlbGNvbWUSHgoGb2ZmZXJzGAIgAygLMg4ucGF3bC52MS5PZmZlchIQCghhY2NlcHRlZBgDIAMoDRIkCgdyZXN1bHRzGAQgAygLMhMucGF3bC52MS5JdGVtUmVzdWx0EiQKB2NhbmNlbHMYBSADKAsyEy5wYXdsLnYxLkNhbmNlbFRhc2sSJwoLbG9zdF9sZWFzZXMYBiADKAsyEi5wYXdsLnYxLkxvc3RMZWFzZRIMCgRwaW5nGAcgASgNEgwKBHBvbmcYCCABKA0SDQoFZHJhaW4YCSABKAgSEAoIcG9zaXRpb24YCiABKAwiuQEKEUNsYWltVGFza3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBndvcmtlchgDIAEoCRIjCgZzZXJ2ZXMYBCADKAsyEy5wYXdsLnYxLlNlcnZlZEtpbmQSEQoJdGFza3NfbWF4GAUgASgNEgwKBG9uY2UYBiABKAgSJwoEd2FpdBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI0ChJDbGFpbVRhc2tzUmVzcG9uc2USHgoGb2ZmZXJzGAEgAygLMg4ucGF3bC52MS5PZmZlciI/CghMZWFzZVJlZhIOCgZydW5faWQYASABKAkSDAoEdGFzaxgCIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNIk8KFFJlcG9ydE91dHB1dHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIkCgdyZXBvcnRzGAIgAygLMhMucGF3bC52MS5SZXBvcnRJdGVtIk8KFVJlcG9ydE91dHB1dHNSZXNwb25zZRIkCgdyZXN1bHRzGAEgAygLMhMucGF3bC52MS5JdGVtUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIkoKElJlbmV3TGVhc2VzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIQoGbGVhc2VzGAIgAygLMhEucGF3bC52MS5MZWFzZVJlZiI9ChNSZW5ld0xlYXNlc1Jlc3BvbnNlEiYKB3Jlc3VsdHMYASADKAsyFS5wYXdsLnYxLlJlbmV3ZWRMZWFzZSJhCgxSZW5ld2VkTGVhc2USEAoIbGVhc2VfbXMYASABKA0SJQoJcmVqZWN0aW9uGAIgASgLMhIucGF3bC52MS5SZWplY3Rpb24SGAoQY2FuY2VsX3JlcXVlc3RlZBgDIAEoCCJrChJSZWNvcmRTdGVwc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIgCgVzdGVwcxgDIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0iTQoTUmVjb3JkU3RlcHNSZXNwb25zZRIkCgdyZXN1bHRzGAEgAygLMhMucGF3bC52MS5JdGVtUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIl4KEUdldFJlY29yZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSFAoMYWZ0ZXJfbnVtYmVyGAMgASgNIjgKEkdldFJlY29yZHNSZXNwb25zZRIiCgVzdGVwcxgBIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZCKDAQoSUmVsZWFzZVRhc2tSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSKAoFZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGcmVhc29uGAQgASgJIkoKE1JlbGVhc2VUYXNrUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJwChVSZXBvcnRQcm9ncmVzc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIiCghwcm9ncmVzcxgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCJsChZSZXBvcnRQcm9ncmVzc1Jlc3BvbnNlEhAKCGxlYXNlX21zGAEgASgNEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAiABKAgSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMtsECg1Xb3JrZXJTZXJ2aWNlEjcKBFdvcmsSFC5wYXdsLnYxLldvcmtSZXF1ZXN0GhUucGF3bC52MS5Xb3JrUmVzcG9uc2UoATABEkcKCkNsYWltVGFza3MSGi5wYXdsLnYxLkNsYWltVGFza3NSZXF1ZXN0GhsucGF3bC52MS5DbGFpbVRhc2tzUmVzcG9uc2UwARJOCg1SZXBvcnRPdXRwdXRzEh0ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVxdWVzdBoeLnBhd2wudjEuUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEkgKC1JlbmV3TGVhc2VzEhsucGF3bC52MS5SZW5ld0xlYXNlc1JlcXVlc3QaHC5wYXdsLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USSAoLUmVjb3JkU3RlcHMSGy5wYXdsLnYxLlJlY29yZFN0ZXBzUmVxdWVzdBocLnBhd2wudjEuUmVjb3JkU3RlcHNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_rejection]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lIrYBCgtXYWl0T3V0Y29tZRIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEg4KBm51bWJlchgDIAEoDRINCgVhdF9tcxgEIAEoARImCgV0aW1lchgFIAEoCzIVLnBhd2wudjEuVGltZXJPdXRjb21lSAASLQoJdGltZWRfb3V0GAYgASgLMhgucGF3bC52MS5UaW1lZE91dE91dGNvbWVIAEIJCgdvdXRjb21lQgYKBF9rZXki1AMKBU9mZmVyEg4KBmhhbmRsZRgBIAEoDRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRIQCghsZWFzZV9tcxgHIAEoDRISCgphdHRlbXB0X21zGAggASgBEh8KBWlucHV0GAkgASgLMhAucGF3bC52MS5QYXlsb2FkEi8KDGRlcGVuZGVuY2llcxgKIAMoCzIZLnBhd2wudjEuRGVwZW5kZW5jeU91dHB1dBIiCgVzdGVwcxgLIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBISCgptb3JlX3N0ZXBzGAwgASgIEhQKDHNlZW5fdGhyb3VnaBgNIAEoDRITCgt0cmFjZXBhcmVudBgOIAEoCRInCg1sYXN0X3Byb2dyZXNzGA8gASgLMhAucGF3bC52MS5QYXlsb2FkEhAKCHdvcmtmbG93GBAgASgJEhMKC2luY2FybmF0aW9uGBEgASgNEhQKDHBsYW5fdmVyc2lvbhgSIAEoDRImCghvdXRjb21lcxgTIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUi5QEKCFN0ZXBJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoDa2V5GAUgASgJSAGIAQESIQoFdmFsdWUYBiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlSAASFAoMc2Vlbl90aHJvdWdoGAggASgNEgwKBHJlYWQYCSABKAhCCQoHb3V0Y29tZUIGCgRfa2V5Ip8BCgpJbnRlbnRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRIsCglvcGVyYXRpb24YBSABKAsyGS5wYXdsLnYxLk9wZXJhdGlvblJlcXVlc3QSFAoMc2Vlbl90aHJvdWdoGAYgASgNIqgBCg9PYnNlcnZhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEQoJaW50ZW50X2lkGAQgASgJEgsKA2tleRgFIAEoCRIpCgtvYnNlcnZhdGlvbhgGIAEoCzIULnBhd2wudjEuT2JzZXJ2YXRpb24SDgoGcnVuX2lkGAcgASgJIr4BChJSZWNvbmNpbGlhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SCwoDa2V5GAQgASgJEhEKCWludGVudF9pZBgFIAEoCRIvCg5yZWNvbmNpbGlhdGlvbhgGIAEoCzIXLnBhd2wudjEuUmVjb25jaWxpYXRpb24SGwoTbG9va2VkX3VwX2ludGVudF9pZBgHIAEoCSK5AgoKUmVwb3J0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIiCgZvdXRwdXQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoJbm9fb3V0cHV0GAYgASgLMhEucGF3bC52MS5Ob091dHB1dEgAEiUKCWNhbmNlbGxlZBgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhsKDnJldHJ5X2FmdGVyX21zGAggASgNSAGIAQESDgoGcnVuX2lkGAkgASgJEgwKBHRhc2sYCiABKAlCCQoHb3V0Y29tZUIRCg9fcmV0cnlfYWZ0ZXJfbXMiCgoITm9PdXRwdXQiNwoJVGltZXJXYWl0EhIKCGFmdGVyX21zGAEgASgBSAASDwoFYXRfbXMYAiABKAFIAEIFCgNkdWUiYgoIVGFza1dhaXQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIjCgV0aW1lchgDIAEoCzISLnBhd2wudjEuVGltZXJXYWl0SABCCQoHc3ViamVjdEIGCgRfa2V5IoEBCgtTdXNwZW5kSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIUCgxzZWVuX3Rocm91Z2gYBCABKA0SIAoFd2FpdHMYBSADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKC1JlbGVhc2VJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhAKCGRlbGF5X21zGAQgASgNEg4KBnJlYXNvbhgFIAEoCSJZCgxQcm9ncmVzc0l0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQi1QMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtIqQBCgpJdGVtUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEiUKBmludGVudBgEIAEoCzIVLnBhd2wudjEuSW50ZW50QW5zd2VyEiEKBHN0ZXAYBSABKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQiPgoKQ2FuY2VsVGFzaxIOCgZoYW5kbGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCGdyYWNlX21zGAMgASgNIioKCUxvc3RMZWFzZRIOCgZoYW5kbGUYASABKA0SDQoFY2F1c2UYAiABKAkilQIKDFdvcmtSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAucGF3bC52MS5XZWxjb21lEh4KBm9mZmVycxgCIAMoCzIOLnBhd2wudjEuT2ZmZXISEAoIYWNjZXB0ZWQYAyADKA0SJAoHcmVzdWx0cxgEIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIkCgdjYW5jZWxzGAUgAygLMhMucGF3bC52MS5DYW5jZWxUYXNrEicKC2xvc3RfbGVhc2VzGAYgAygLMhIucGF3bC52MS5Mb3N0TGVhc2USDAoEcGluZxgHIAEoDRIMCgRwb25nGAggASgNEg0KBWRyYWluGAkgASgIEhAKCHBvc2l0aW9uGAogASgMIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoPU3VzcGVuZFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMIl4KEUdldFJlY29yZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSFAoMYWZ0ZXJfbnVtYmVyGAMgASgNImAKEkdldFJlY29yZHNSZXNwb25zZRIiCgVzdGVwcxgBIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBImCghvdXRjb21lcxgCIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUigwEKElJlbGVhc2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEigKBWRlbGF5GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBnJlYXNvbhgEIAEoCSJKChNSZWxlYXNlVGFza1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwicAoVUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQibAoWUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKZBQoNV29ya2VyU2VydmljZRI3CgRXb3JrEhQucGF3bC52MS5Xb3JrUmVxdWVzdBoVLnBhd2wudjEuV29ya1Jlc3BvbnNlKAEwARJHCgpDbGFpbVRhc2tzEhoucGF3bC52MS5DbGFpbVRhc2tzUmVxdWVzdBobLnBhd2wudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESTgoNUmVwb3J0T3V0cHV0cxIdLnBhd2wudjEuUmVwb3J0T3V0cHV0c1JlcXVlc3QaHi5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXNwb25zZRJICgtSZW5ld0xlYXNlcxIbLnBhd2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GhwucGF3bC52MS5SZW5ld0xlYXNlc1Jlc3BvbnNlEkgKC1JlY29yZFN0ZXBzEhsucGF3bC52MS5SZWNvcmRTdGVwc1JlcXVlc3QaHC5wYXdsLnYxLlJlY29yZFN0ZXBzUmVzcG9uc2USRwoKR2V0UmVjb3JkcxIaLnBhd2wudjEuR2V0UmVjb3Jkc1JlcXVlc3QaGy5wYXdsLnYxLkdldFJlY29yZHNSZXNwb25zZTABEjwKB1N1c3BlbmQSFy5wYXdsLnYxLlN1c3BlbmRSZXF1ZXN0GhgucGF3bC52MS5TdXNwZW5kUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -298,6 +300,102 @@ export const StepRecordSchema: GenMessage<StepRecord> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 5);
 
 /**
+ * A timer was due.
+ *
+ * @generated from message pawl.v1.TimerOutcome
+ */
+export type TimerOutcome = Message<"pawl.v1.TimerOutcome"> & {
+};
+
+/**
+ * Describes the message pawl.v1.TimerOutcome.
+ * Use `create(TimerOutcomeSchema)` to create a new message.
+ */
+export const TimerOutcomeSchema: GenMessage<TimerOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 6);
+
+/**
+ * Nothing came within the time that the wait allowed.
+ *
+ * @generated from message pawl.v1.TimedOutOutcome
+ */
+export type TimedOutOutcome = Message<"pawl.v1.TimedOutOutcome"> & {
+};
+
+/**
+ * Describes the message pawl.v1.TimedOutOutcome.
+ * Use `create(TimedOutOutcomeSchema)` to create a new message.
+ */
+export const TimedOutOutcomeSchema: GenMessage<TimedOutOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 7);
+
+/**
+ * How something ended that the task waited for. Give outcomes to the code one at a time, in the order of `number`, each when the code has nothing else to do:
+ * then a race between two of them has the same winner however often the code runs again.
+ *
+ * @generated from message pawl.v1.WaitOutcome
+ */
+export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
+  /**
+   * Name of the wait.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Discriminator for loops. Absent: none.
+   *
+   * @generated from field: optional string key = 2;
+   */
+  key?: string | undefined;
+
+  /**
+   * Event number of the record.
+   *
+   * @generated from field: uint32 number = 3;
+   */
+  number: number;
+
+  /**
+   * When it was recorded, in ms since the Unix epoch.
+   *
+   * @generated from field: double at_ms = 4;
+   */
+  atMs: number;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.WaitOutcome.outcome
+   */
+  outcome: {
+    /**
+     * A timer was due.
+     *
+     * @generated from field: pawl.v1.TimerOutcome timer = 5;
+     */
+    value: TimerOutcome;
+    case: "timer";
+  } | {
+    /**
+     * Nothing came in time.
+     *
+     * @generated from field: pawl.v1.TimedOutOutcome timed_out = 6;
+     */
+    value: TimedOutOutcome;
+    case: "timedOut";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.WaitOutcome.
+ * Use `create(WaitOutcomeSchema)` to create a new message.
+ */
+export const WaitOutcomeSchema: GenMessage<WaitOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 8);
+
+/**
  * A task given to a worker under a lease.
  *
  * @generated from message pawl.v1.Offer
@@ -381,7 +479,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
   steps: StepRecord[];
 
   /**
-   * True when more steps follow by GetRecords.
+   * True when more steps or outcomes follow by GetRecords, after the greatest number in this offer.
    *
    * @generated from field: bool more_steps = 12;
    */
@@ -428,6 +526,13 @@ export type Offer = Message<"pawl.v1.Offer"> & {
    * @generated from field: uint32 plan_version = 18;
    */
   planVersion: number;
+
+  /**
+   * Outcomes of what the task waited for, in order; the first page, together with `steps`.
+   *
+   * @generated from field: repeated pawl.v1.WaitOutcome outcomes = 19;
+   */
+  outcomes: WaitOutcome[];
 };
 
 /**
@@ -435,7 +540,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 6);
+  messageDesc(file_pawl_v1_worker_service, 9);
 
 /**
  * A step to record.
@@ -521,7 +626,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
  * Use `create(StepItemSchema)` to create a new message.
  */
 export const StepItemSchema: GenMessage<StepItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 7);
+  messageDesc(file_pawl_v1_worker_service, 10);
 
 /**
  * An operation's intent.
@@ -577,7 +682,7 @@ export type IntentItem = Message<"pawl.v1.IntentItem"> & {
  * Use `create(IntentItemSchema)` to create a new message.
  */
 export const IntentItemSchema: GenMessage<IntentItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 8);
+  messageDesc(file_pawl_v1_worker_service, 11);
 
 /**
  * How a call ended.
@@ -640,7 +745,7 @@ export type ObservationItem = Message<"pawl.v1.ObservationItem"> & {
  * Use `create(ObservationItemSchema)` to create a new message.
  */
 export const ObservationItemSchema: GenMessage<ObservationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 9);
+  messageDesc(file_pawl_v1_worker_service, 12);
 
 /**
  * What a look-up found.
@@ -703,7 +808,7 @@ export type ReconciliationItem = Message<"pawl.v1.ReconciliationItem"> & {
  * Use `create(ReconciliationItemSchema)` to create a new message.
  */
 export const ReconciliationItemSchema: GenMessage<ReconciliationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 10);
+  messageDesc(file_pawl_v1_worker_service, 13);
 
 /**
  * The end of an attempt.
@@ -798,7 +903,7 @@ export type ReportItem = Message<"pawl.v1.ReportItem"> & {
  * Use `create(ReportItemSchema)` to create a new message.
  */
 export const ReportItemSchema: GenMessage<ReportItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 11);
+  messageDesc(file_pawl_v1_worker_service, 14);
 
 /**
  * A completion without an output.
@@ -813,7 +918,136 @@ export type NoOutput = Message<"pawl.v1.NoOutput"> & {
  * Use `create(NoOutputSchema)` to create a new message.
  */
 export const NoOutputSchema: GenMessage<NoOutput> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 12);
+  messageDesc(file_pawl_v1_worker_service, 15);
+
+/**
+ * Waits for a point in time. What is recorded first counts: the same wait named again keeps its time.
+ *
+ * @generated from message pawl.v1.TimerWait
+ */
+export type TimerWait = Message<"pawl.v1.TimerWait"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.TimerWait.due
+   */
+  due: {
+    /**
+     * So many ms after the kernel got it. A fraction is rounded up. 0 to 10 years; 0 is due at once.
+     *
+     * @generated from field: double after_ms = 1;
+     */
+    value: number;
+    case: "afterMs";
+  } | {
+    /**
+     * At this time, in ms since the Unix epoch. A past one is due at once. At most 10 years ahead.
+     *
+     * @generated from field: double at_ms = 2;
+     */
+    value: number;
+    case: "atMs";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.TimerWait.
+ * Use `create(TimerWaitSchema)` to create a new message.
+ */
+export const TimerWaitSchema: GenMessage<TimerWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 16);
+
+/**
+ * One thing to wait for.
+ *
+ * @generated from message pawl.v1.TaskWait
+ */
+export type TaskWait = Message<"pawl.v1.TaskWait"> & {
+  /**
+   * Name of the wait, unique in the task together with the key, for all kinds of waits. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Discriminator for loops. Absent: none.
+   *
+   * @generated from field: optional string key = 2;
+   */
+  key?: string | undefined;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.TaskWait.subject
+   */
+  subject: {
+    /**
+     * A point in time.
+     *
+     * @generated from field: pawl.v1.TimerWait timer = 3;
+     */
+    value: TimerWait;
+    case: "timer";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.TaskWait.
+ * Use `create(TaskWaitSchema)` to create a new message.
+ */
+export const TaskWaitSchema: GenMessage<TaskWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 17);
+
+/**
+ * A task given back until something it waits for is there.
+ *
+ * @generated from message pawl.v1.SuspendItem
+ */
+export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
+  /**
+   * Handle of the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * Lease version.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Correlation number, unique in the session.
+   *
+   * @generated from field: uint32 correlation = 3;
+   */
+  correlation: number;
+
+  /**
+   * Up to which event of its run the code had been given outcomes: `seen_through` of the offer, when it was given all that came with it.
+   *
+   * @generated from field: uint32 seen_through = 4;
+   */
+  seenThrough: number;
+
+  /**
+   * Everything the code waits for now, 1 to 1,000: whichever ends first wakes the task. What it waited for before and names again is not begun anew.
+   *
+   * @generated from field: repeated pawl.v1.TaskWait waits = 5;
+   */
+  waits: TaskWait[];
+};
+
+/**
+ * Describes the message pawl.v1.SuspendItem.
+ * Use `create(SuspendItemSchema)` to create a new message.
+ */
+export const SuspendItemSchema: GenMessage<SuspendItem> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 18);
 
 /**
  * A task given back.
@@ -862,7 +1096,7 @@ export type ReleaseItem = Message<"pawl.v1.ReleaseItem"> & {
  * Use `create(ReleaseItemSchema)` to create a new message.
  */
 export const ReleaseItemSchema: GenMessage<ReleaseItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 13);
+  messageDesc(file_pawl_v1_worker_service, 19);
 
 /**
  * Progress of an attempt.
@@ -897,7 +1131,7 @@ export type ProgressItem = Message<"pawl.v1.ProgressItem"> & {
  * Use `create(ProgressItemSchema)` to create a new message.
  */
 export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 14);
+  messageDesc(file_pawl_v1_worker_service, 20);
 
 /**
  * What a worker sends on Work.
@@ -1002,6 +1236,13 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
    * @generated from field: bool drain = 14;
    */
   drain: boolean;
+
+  /**
+   * Tasks given back until something is there.
+   *
+   * @generated from field: repeated pawl.v1.SuspendItem suspends = 15;
+   */
+  suspends: SuspendItem[];
 };
 
 /**
@@ -1009,7 +1250,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 15);
+  messageDesc(file_pawl_v1_worker_service, 21);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1058,7 +1299,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 16);
+  messageDesc(file_pawl_v1_worker_service, 22);
 
 /**
  * A task whose attempt should stop.
@@ -1093,7 +1334,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 17);
+  messageDesc(file_pawl_v1_worker_service, 23);
 
 /**
  * A lease that has ended.
@@ -1121,7 +1362,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 18);
+  messageDesc(file_pawl_v1_worker_service, 24);
 
 /**
  * What the kernel sends on Work.
@@ -1205,7 +1446,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 19);
+  messageDesc(file_pawl_v1_worker_service, 25);
 
 /**
  * Claims tasks.
@@ -1268,7 +1509,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 20);
+  messageDesc(file_pawl_v1_worker_service, 26);
 
 /**
  * Claimed tasks.
@@ -1289,7 +1530,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 21);
+  messageDesc(file_pawl_v1_worker_service, 27);
 
 /**
  * Names a lease.
@@ -1324,7 +1565,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 22);
+  messageDesc(file_pawl_v1_worker_service, 28);
 
 /**
  * Reports ends of attempts.
@@ -1352,7 +1593,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 23);
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * One result per report, in order.
@@ -1380,7 +1621,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 24);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * Renews leases.
@@ -1408,7 +1649,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 25);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * One result per lease, in order.
@@ -1429,7 +1670,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 26);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * What became of one renewal.
@@ -1464,7 +1705,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * Records steps of one task.
@@ -1499,7 +1740,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 34);
 
 /**
  * One result per step, in order.
@@ -1527,10 +1768,94 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
- * Reads recorded steps.
+ * Gives a task back until something it waits for is there.
+ *
+ * @generated from message pawl.v1.SuspendRequest
+ */
+export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The lease: together with the lease version the identity of the request.
+   *
+   * @generated from field: pawl.v1.LeaseRef lease = 2;
+   */
+  lease?: LeaseRef | undefined;
+
+  /**
+   * Up to which event of its run the code had been given outcomes.
+   *
+   * @generated from field: uint32 seen_through = 3;
+   */
+  seenThrough: number;
+
+  /**
+   * Everything the code waits for now, 1 to 1,000.
+   *
+   * @generated from field: repeated pawl.v1.TaskWait waits = 4;
+   */
+  waits: TaskWait[];
+};
+
+/**
+ * Describes the message pawl.v1.SuspendRequest.
+ * Use `create(SuspendRequestSchema)` to create a new message.
+ */
+export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 36);
+
+/**
+ * The task waits.
+ *
+ * @generated from message pawl.v1.SuspendResponse
+ */
+export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
+  /**
+   * True when it had been suspended from this lease before.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Where the task stands now: SUSPENDED, READY when something was there already, CANCELLED when its run was asked to stop.
+   *
+   * @generated from field: pawl.v1.TaskStatus status = 2;
+   */
+  status: TaskStatus;
+
+  /**
+   * Version of the task.
+   *
+   * @generated from field: uint32 version = 3;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 4;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.SuspendResponse.
+ * Use `create(SuspendResponseSchema)` to create a new message.
+ */
+export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 37);
+
+/**
+ * Reads recorded steps and outcomes.
  *
  * @generated from message pawl.v1.GetRecordsRequest
  */
@@ -1562,7 +1887,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * A page of records.
@@ -1576,6 +1901,13 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
    * @generated from field: repeated pawl.v1.StepRecord steps = 1;
    */
   steps: StepRecord[];
+
+  /**
+   * The outcomes of what the task waited for, in order. The greatest number of both goes into the next `after_number`.
+   *
+   * @generated from field: repeated pawl.v1.WaitOutcome outcomes = 2;
+   */
+  outcomes: WaitOutcome[];
 };
 
 /**
@@ -1583,7 +1915,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * Gives a task back.
@@ -1625,7 +1957,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * The task was given back.
@@ -1660,7 +1992,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * Reports progress.
@@ -1695,7 +2027,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * The progress was taken.
@@ -1730,7 +2062,7 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * Workers.
@@ -1744,7 +2076,7 @@ export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = 
 export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
-   * Items of one task are handled in order; within one message: acks, renewals, progress, steps, observations, reconciliations, intents, reports, releases.
+   * Items of one task are handled in order; within one message: acks, renewals, progress, steps, observations, reconciliations, intents, reports, suspends, releases.
    * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
@@ -1803,7 +2135,7 @@ export const WorkerService: GenService<{
     output: typeof RecordStepsResponseSchema;
   },
   /**
-   * Streams the recorded steps of a leased task, in order, and ends. Changes nothing.
+   * Streams the recorded steps of a leased task and the outcomes of its waits, in order, and ends. Changes nothing.
    *
    * @generated from rpc pawl.v1.WorkerService.GetRecords
    */
@@ -1811,6 +2143,19 @@ export const WorkerService: GenService<{
     methodKind: "server_streaming";
     input: typeof GetRecordsRequestSchema;
     output: typeof GetRecordsResponseSchema;
+  },
+  /**
+   * Gives a task back until something it waits for is there; it uses no attempt, and it is offered again with the outcomes. When an outcome is recorded
+   * beyond `seen_through` the task is READY in the same commit, so no wake-up is lost. Durable when answered. Retry: safe, identified by task and lease
+   * version; the same waits answer `existing`, others ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`, and so does a name that was recorded for another kind of
+   * wait. INVALID_ARGUMENT `PAWL_INVALID_FIELD` (also a wait whose outcome was given before), `PAWL_TOO_LARGE` (more waits than a run may have).
+   *
+   * @generated from rpc pawl.v1.WorkerService.Suspend
+   */
+  suspend: {
+    methodKind: "unary";
+    input: typeof SuspendRequestSchema;
+    output: typeof SuspendResponseSchema;
   },
   /**
    * Gives a task back without using an attempt; it is offered again after `delay`. Durable when answered. Retry: safe, identified by task and lease version.

@@ -506,6 +506,166 @@ export function decodeStepRecord(bytes: Uint8Array): StepRecordShape {
   return readStepRecord(r, r.limit);
 }
 
+/** A plain `pawl.v1.TimerOutcome`; its fields are described in worker_service_pb.ts. */
+export interface TimerOutcomeShape {
+}
+
+/** Appends the fields of a `pawl.v1.TimerOutcome`. */
+export function writeTimerOutcome(_w: WireWriter, _m: TimerOutcomeShape): void {
+}
+
+/** Reads the fields of a `pawl.v1.TimerOutcome` up to `end`, which is the reader's limit. */
+export function readTimerOutcome(r: WireReader, end: number): TimerOutcomeShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.v1.TimerOutcome` into bytes of its own. */
+export function encodeTimerOutcome(m: TimerOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTimerOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.TimerOutcome`; its bytes fields are views of `bytes`. */
+export function decodeTimerOutcome(bytes: Uint8Array): TimerOutcomeShape {
+  const r = new WireReader(bytes);
+  return readTimerOutcome(r, r.limit);
+}
+
+/** A plain `pawl.v1.TimedOutOutcome`; its fields are described in worker_service_pb.ts. */
+export interface TimedOutOutcomeShape {
+}
+
+/** Appends the fields of a `pawl.v1.TimedOutOutcome`. */
+export function writeTimedOutOutcome(_w: WireWriter, _m: TimedOutOutcomeShape): void {
+}
+
+/** Reads the fields of a `pawl.v1.TimedOutOutcome` up to `end`, which is the reader's limit. */
+export function readTimedOutOutcome(r: WireReader, end: number): TimedOutOutcomeShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.v1.TimedOutOutcome` into bytes of its own. */
+export function encodeTimedOutOutcome(m: TimedOutOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTimedOutOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.TimedOutOutcome`; its bytes fields are views of `bytes`. */
+export function decodeTimedOutOutcome(bytes: Uint8Array): TimedOutOutcomeShape {
+  const r = new WireReader(bytes);
+  return readTimedOutOutcome(r, r.limit);
+}
+
+/** A plain `pawl.v1.WaitOutcome`; its fields are described in worker_service_pb.ts. */
+export interface WaitOutcomeShape {
+  name: string;
+  key?: string | undefined;
+  number: number;
+  atMs: number;
+  outcome:
+    | { case: "timer"; value: TimerOutcomeShape }
+    | { case: "timedOut"; value: TimedOutOutcomeShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.v1.WaitOutcome`. */
+export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(18);
+    w.string(m.key);
+  }
+  if (m.number !== 0) {
+    w.tag(24);
+    w.varint32(m.number);
+  }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(33);
+    w.double(m.atMs);
+  }
+  switch (m.outcome.case) {
+    case "timer": {
+      w.tag(42);
+      const at = w.begin();
+      writeTimerOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "timedOut": {
+      w.tag(50);
+      const at = w.begin();
+      writeTimedOutOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.v1.WaitOutcome` up to `end`, which is the reader's limit. */
+export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
+  let name: string = "";
+  let key: string | undefined;
+  let number: number = 0;
+  let atMs: number = 0;
+  let outcome: WaitOutcomeShape["outcome"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        key = r.string();
+        break;
+      case 24:
+        number = r.varint32();
+        break;
+      case 33:
+        atMs = r.double();
+        break;
+      case 42:
+        outcome = { case: "timer", value: readTimerOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 50:
+        outcome = { case: "timedOut", value: readTimedOutOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    key,
+    number,
+    atMs,
+    outcome,
+  };
+}
+
+/** Encodes a `pawl.v1.WaitOutcome` into bytes of its own. */
+export function encodeWaitOutcome(m: WaitOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.WaitOutcome`; its bytes fields are views of `bytes`. */
+export function decodeWaitOutcome(bytes: Uint8Array): WaitOutcomeShape {
+  const r = new WireReader(bytes);
+  return readWaitOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.Offer`; its fields are described in worker_service_pb.ts. */
 export interface OfferShape {
   handle: number;
@@ -528,6 +688,7 @@ export interface OfferShape {
   workflow: string;
   incarnation: number;
   planVersion: number;
+  outcomes: WaitOutcomeShape[];
 }
 
 /** Appends the fields of a `pawl.v1.Offer`. */
@@ -608,6 +769,12 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     w.tag(144);
     w.varint32(m.planVersion);
   }
+  for (const item of m.outcomes) {
+    w.tag(154);
+    const at = w.begin();
+    writeWaitOutcome(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -630,6 +797,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   let workflow: string = "";
   let incarnation: number = 0;
   let planVersion: number = 0;
+  const outcomes: WaitOutcomeShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -689,6 +857,10 @@ export function readOffer(r: WireReader, end: number): OfferShape {
       case 144:
         planVersion = r.varint32();
         break;
+      case 154:
+        outcomes.push(readWaitOutcome(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -712,6 +884,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     workflow,
     incarnation,
     planVersion,
+    outcomes,
   };
 }
 
@@ -1345,6 +1518,220 @@ export function decodeNoOutput(bytes: Uint8Array): NoOutputShape {
   return readNoOutput(r, r.limit);
 }
 
+/** A plain `pawl.v1.TimerWait`; its fields are described in worker_service_pb.ts. */
+export interface TimerWaitShape {
+  due:
+    | { case: "afterMs"; value: number }
+    | { case: "atMs"; value: number }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.v1.TimerWait`. */
+export function writeTimerWait(w: WireWriter, m: TimerWaitShape): void {
+  switch (m.due.case) {
+    case "afterMs": {
+      w.tag(9);
+      w.double(m.due.value);
+      break;
+    }
+    case "atMs": {
+      w.tag(17);
+      w.double(m.due.value);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.v1.TimerWait` up to `end`, which is the reader's limit. */
+export function readTimerWait(r: WireReader, end: number): TimerWaitShape {
+  let due: TimerWaitShape["due"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        due = { case: "afterMs", value: r.double() };
+        break;
+      case 17:
+        due = { case: "atMs", value: r.double() };
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    due,
+  };
+}
+
+/** Encodes a `pawl.v1.TimerWait` into bytes of its own. */
+export function encodeTimerWait(m: TimerWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTimerWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.TimerWait`; its bytes fields are views of `bytes`. */
+export function decodeTimerWait(bytes: Uint8Array): TimerWaitShape {
+  const r = new WireReader(bytes);
+  return readTimerWait(r, r.limit);
+}
+
+/** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
+export interface TaskWaitShape {
+  name: string;
+  key?: string | undefined;
+  subject:
+    | { case: "timer"; value: TimerWaitShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.v1.TaskWait`. */
+export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(18);
+    w.string(m.key);
+  }
+  if (m.subject.case === "timer") {
+    w.tag(26);
+    const at = w.begin();
+    writeTimerWait(w, m.subject.value);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.TaskWait` up to `end`, which is the reader's limit. */
+export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
+  let name: string = "";
+  let key: string | undefined;
+  let subject: TaskWaitShape["subject"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        key = r.string();
+        break;
+      case 26:
+        subject = { case: "timer", value: readTimerWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    key,
+    subject,
+  };
+}
+
+/** Encodes a `pawl.v1.TaskWait` into bytes of its own. */
+export function encodeTaskWait(m: TaskWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.TaskWait`; its bytes fields are views of `bytes`. */
+export function decodeTaskWait(bytes: Uint8Array): TaskWaitShape {
+  const r = new WireReader(bytes);
+  return readTaskWait(r, r.limit);
+}
+
+/** A plain `pawl.v1.SuspendItem`; its fields are described in worker_service_pb.ts. */
+export interface SuspendItemShape {
+  handle: number;
+  leaseVersion: number;
+  correlation: number;
+  seenThrough: number;
+  waits: TaskWaitShape[];
+}
+
+/** Appends the fields of a `pawl.v1.SuspendItem`. */
+export function writeSuspendItem(w: WireWriter, m: SuspendItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.correlation !== 0) {
+    w.tag(24);
+    w.varint32(m.correlation);
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(32);
+    w.varint32(m.seenThrough);
+  }
+  for (const item of m.waits) {
+    w.tag(42);
+    const at = w.begin();
+    writeTaskWait(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SuspendItem` up to `end`, which is the reader's limit. */
+export function readSuspendItem(r: WireReader, end: number): SuspendItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let correlation: number = 0;
+  let seenThrough: number = 0;
+  const waits: TaskWaitShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        correlation = r.varint32();
+        break;
+      case 32:
+        seenThrough = r.varint32();
+        break;
+      case 42:
+        waits.push(readTaskWait(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    correlation,
+    seenThrough,
+    waits,
+  };
+}
+
+/** Encodes a `pawl.v1.SuspendItem` into bytes of its own. */
+export function encodeSuspendItem(m: SuspendItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSuspendItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SuspendItem`; its bytes fields are views of `bytes`. */
+export function decodeSuspendItem(bytes: Uint8Array): SuspendItemShape {
+  const r = new WireReader(bytes);
+  return readSuspendItem(r, r.limit);
+}
+
 /** A plain `pawl.v1.ReleaseItem`; its fields are described in worker_service_pb.ts. */
 export interface ReleaseItemShape {
   handle: number;
@@ -1510,6 +1897,7 @@ export interface WorkRequestShape {
   pong: number;
   ping: number;
   drain: boolean;
+  suspends: SuspendItemShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkRequest`. */
@@ -1590,6 +1978,12 @@ export function writeWorkRequest(w: WireWriter, m: WorkRequestShape): void {
     w.tag(112);
     w.bool(m.drain);
   }
+  for (const item of m.suspends) {
+    w.tag(122);
+    const at = w.begin();
+    writeSuspendItem(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkRequest` up to `end`, which is the reader's limit. */
@@ -1608,6 +2002,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
   let pong: number = 0;
   let ping: number = 0;
   let drain: boolean = false;
+  const suspends: SuspendItemShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1673,6 +2068,10 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
       case 112:
         drain = r.bool();
         break;
+      case 122:
+        suspends.push(readSuspendItem(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1692,6 +2091,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
     pong,
     ping,
     drain,
+    suspends,
   };
 }
 

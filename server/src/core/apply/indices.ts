@@ -1,4 +1,5 @@
-import { type MutableRun, stepIdentity } from "../state.js";
+import { type MutableRun, type MutableWait, stepIdentity, waitIdentity } from "../state.js";
+import { subjectKey } from "../wait-subject.js";
 
 /**
  * The indices of a run begin as these, shared by all: most runs have neither operations nor steps, and three empty collections each would be a
@@ -7,16 +8,23 @@ import { type MutableRun, stepIdentity } from "../state.js";
 const noOperations: Map<string, number> = new Map();
 const noSteps: Map<string, number> = new Map();
 const noneUnsettled: Set<number> = new Set();
+const noWaitsByIdentity: Map<string, number> = new Map();
+const noOpenWaits: Map<string, number[]> = new Map();
 
-/** The indices of a run without operations and steps. */
+/** The open waits of a task that waits for nothing. */
+export const noWaits: readonly number[] = [];
+
+/** The indices of a run without operations, steps and waits. */
 export function emptyIndices(): Pick<
   MutableRun,
-  "operationsByKey" | "stepsByIdentity" | "unsettled"
+  "operationsByKey" | "stepsByIdentity" | "unsettled" | "waitsByIdentity" | "openWaitsBySubject"
 > {
   return {
     operationsByKey: noOperations,
     stepsByIdentity: noSteps,
     unsettled: noneUnsettled,
+    waitsByIdentity: noWaitsByIdentity,
+    openWaitsBySubject: noOpenWaits,
   };
 }
 
@@ -46,4 +54,55 @@ export function indexStep(
     run.stepsByIdentity = new Map();
   }
   run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), number);
+}
+
+/** Finds a wait by task, name and key from now on; an open one also by its task and by what it waits for. */
+export function indexWait(run: MutableRun, wait: MutableWait): void {
+  const { number, task, declaration } = wait;
+  if (run.waitsByIdentity === noWaitsByIdentity) {
+    run.waitsByIdentity = new Map();
+  }
+  run.waitsByIdentity.set(waitIdentity(task, declaration.name, declaration.key), number);
+  if (wait.closedAtMs !== 0) {
+    return;
+  }
+  const holder = run.tasks[task];
+  if (holder !== undefined) {
+    holder.openWaits = [...holder.openWaits, number];
+  }
+  const key = subjectKey(declaration);
+  if (key === undefined) {
+    return;
+  }
+  if (run.openWaitsBySubject === noOpenWaits) {
+    run.openWaitsBySubject = new Map();
+  }
+  const others = run.openWaitsBySubject.get(key);
+  if (others === undefined) {
+    run.openWaitsBySubject.set(key, [number]);
+  } else {
+    others.push(number);
+  }
+}
+
+/** A wait is open no more. */
+export function forgetOpenWait(run: MutableRun, wait: MutableWait): void {
+  const { number, task, declaration } = wait;
+  const holder = run.tasks[task];
+  if (holder !== undefined) {
+    const left = holder.openWaits.filter((open) => open !== number);
+    holder.openWaits = left.length === 0 ? noWaits : left;
+  }
+  const key = subjectKey(declaration);
+  const others = key === undefined ? undefined : run.openWaitsBySubject.get(key);
+  if (key === undefined || others === undefined) {
+    return;
+  }
+  const at = others.indexOf(number);
+  if (at >= 0) {
+    others.splice(at, 1);
+  }
+  if (others.length === 0) {
+    run.openWaitsBySubject.delete(key);
+  }
 }

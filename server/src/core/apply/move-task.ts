@@ -2,6 +2,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../transitions.js";
+import { closeWaits } from "./close-waits.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 
@@ -52,6 +53,9 @@ export function moveTask(
   } else if (isTaskClosed(to)) {
     task.closedAtMs = meta.atMs;
     run.openTasks--;
+    if (task.openWaits.length > 0) {
+      closeWaits(run, task, meta);
+    }
     if (to === TaskStatus.FAILED || to === TaskStatus.SKIPPED) {
       run.failedTasks++;
     }

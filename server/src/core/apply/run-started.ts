@@ -4,7 +4,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
-import { emptyIndices } from "./indices.js";
+import { emptyIndices, noWaits } from "./indices.js";
 import { keepBytes } from "./keep.js";
 
 /** Makes the state of a run from its first event. */
@@ -39,7 +39,7 @@ export function applyRunStarted(
   return run;
 }
 
-/** A state without tasks, operations, steps or reviews. */
+/** A state without tasks, operations, steps, reviews or waits. */
 export function emptyRun(plan: CompiledPlan): MutableRun {
   return {
     kind: "run",
@@ -69,6 +69,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     ...emptyIndices(),
     steps: [],
     reviews: [],
+    waits: [],
   };
 }
 
@@ -97,6 +98,8 @@ export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
     unacknowledgedOffers: 0,
     leaseEndReason: LeaseEndReason.UNSPECIFIED,
     reportedLeaseVersion: 0,
+    suspensions: 0,
+    openWaits: noWaits,
     openNeeds: spec.needs.length,
   };
 }

@@ -9,12 +9,13 @@ import type { Run } from "../state.js";
 import { isRunOpen, isTaskClosed } from "../transitions.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { endLease } from "./end-lease.js";
+import { endDueWaits } from "./end-waits.js";
 import { type FoundTask, findTask, taskNotFound } from "./find.js";
 import { kernelFailure } from "./kernel-failure.js";
 
 /**
  * Does what is due for a task by now, the first of: schedule-to-close, grace over, start-to-close, schedule-to-start,
- * backoff over. A deadline that the state has left behind does nothing, and neither does one of a run that is set aside.
+ * backoff over, the time of a wait. A deadline that the state has left behind does nothing, and neither does one of a run that is set aside.
  * Refusals, in order: no task.
  */
 export function decideFireDeadline(run: Run, command: FireDeadline, ctx: DecideContext): Decision {
@@ -25,7 +26,8 @@ export function decideFireDeadline(run: Run, command: FireDeadline, ctx: DecideC
   if (!isRunOpen(run.status) || run.fault !== "" || isTaskClosed(found.task.status)) {
     return acceptExisting();
   }
-  const events = findDue(run, found, ctx);
+  const own = findDue(run, found, ctx);
+  const events = own.length > 0 ? own : endDueWaits(run, found.task, ctx.nowMs);
   return events.length === 0 ? acceptExisting() : accept(events);
 }
 

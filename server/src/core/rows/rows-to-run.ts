@@ -4,10 +4,11 @@ import type {
   RunRowShape,
   StepRowShape,
   TaskRowShape,
+  WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { CorruptHistory } from "../apply/corrupt.js";
-import { addUnsettled, indexOperation, indexStep } from "../apply/indices.js";
+import { addUnsettled, indexOperation, indexStep, indexWait, noWaits } from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
@@ -17,6 +18,7 @@ import type {
   MutableRun,
   MutableStep,
   MutableTask,
+  MutableWait,
 } from "../state.js";
 import { isSettled, isTaskClosed } from "../transitions.js";
 import type { RunRows } from "./run-to-rows.js";
@@ -35,6 +37,7 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   run.operations = from.operations.map(operationOfRow);
   run.steps = from.steps.map(stepOfRow);
   run.reviews = from.reviews.map(reviewOfRow);
+  run.waits = from.waits.map(waitOfRow);
   requireAll(run, row);
   indexRun(run);
   return run;
@@ -110,6 +113,8 @@ function taskOfRow(row: TaskRowShape, openNeeds: number): MutableTask {
     unacknowledgedOffers: row.unacknowledgedOffers,
     leaseEndReason: row.leaseEndReason,
     reportedLeaseVersion: row.reportedLeaseVersion,
+    suspensions: row.suspensions,
+    openWaits: noWaits,
     openNeeds,
   };
 }
@@ -176,11 +181,28 @@ function reviewOfRow(row: ReviewRowShape): MutableReview {
   };
 }
 
+function waitOfRow(row: WaitRowShape): MutableWait {
+  const { declaration } = row;
+  if (declaration === undefined) {
+    throw new CorruptHistory(`a declaration of wait ${row.number}`, "its row has none");
+  }
+  return {
+    number: row.number,
+    task: row.task,
+    declaration,
+    openedAtMs: row.openedAtMs,
+    ended: row.ended,
+    endedEvent: row.endedEvent,
+    closedAtMs: row.closedAtMs,
+  };
+}
+
 /** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
 function requireAll(run: MutableRun, row: RunRowShape): void {
   requireNumbered("operations", run.operations, row.operationCount);
   requireNumbered("steps", run.steps, row.stepCount);
   requireNumbered("reviews", run.reviews, row.reviewCount);
+  requireNumbered("waits", run.waits, row.waitCount);
 }
 
 function requireNumbered(
@@ -209,6 +231,9 @@ function indexRun(run: MutableRun): void {
   }
   for (const step of run.steps) {
     indexStep(run, step, step.number);
+  }
+  for (const wait of run.waits) {
+    indexWait(run, wait);
   }
 }
 

@@ -4,8 +4,9 @@ import type {
   RunRowShape,
   StepRowShape,
   TaskRowShape,
+  WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
-import type { Operation, Review, Run, Step, Task } from "../state.js";
+import type { Operation, Review, Run, Step, Task, Wait } from "../state.js";
 
 /** How far the history of a run is written in chunks. */
 export interface ChunkMark {
@@ -27,6 +28,8 @@ export interface RunRows {
   readonly steps: readonly StepRowShape[];
   /** All reviews, by rising number. */
   readonly reviews: readonly ReviewRowShape[];
+  /** All waits, by rising number. */
+  readonly waits: readonly WaitRowShape[];
 }
 
 const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
@@ -42,10 +45,11 @@ export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
     operations: run.operations.map(rowOfOperation),
     steps: run.steps.map(rowOfStep),
     reviews: run.reviews.map(rowOfReview),
+    waits: run.waits.map(rowOfWait),
   };
 }
 
-/** The row of a run whose tasks, operations, steps and reviews lie in rows of their own. */
+/** The row of a run whose parts lie in rows of their own. */
 export function splitRunRow(run: Run, chunk: ChunkMark): RunRowShape {
   return { ...rowOfRun(run, chunk), split: true };
 }
@@ -58,6 +62,7 @@ export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
     operations: run.operations.map(rowOfOperation),
     steps: run.steps.map(rowOfStep),
     reviews: run.reviews.map(rowOfReview),
+    waits: run.waits.map(rowOfWait),
   };
 }
 
@@ -101,6 +106,8 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     operationCount: run.operations.length,
     stepCount: run.steps.length,
     reviewCount: run.reviews.length,
+    waits: [],
+    waitCount: run.waits.length,
   };
 }
 
@@ -126,6 +133,7 @@ export function rowOfTask(task: Task): TaskRowShape {
     unacknowledgedOffers: task.unacknowledgedOffers,
     leaseEndReason: task.leaseEndReason,
     reportedLeaseVersion: task.reportedLeaseVersion,
+    suspensions: task.suspensions,
   };
 }
 
@@ -164,4 +172,9 @@ export function rowOfStep(step: Step): StepRowShape {
 /** The row of a review. */
 export function rowOfReview(review: Review): ReviewRowShape {
   return { ...review, waitingTasks: [...review.waitingTasks] };
+}
+
+/** The row of a wait. */
+export function rowOfWait(wait: Wait): WaitRowShape {
+  return { ...wait };
 }

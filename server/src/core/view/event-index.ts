@@ -27,6 +27,8 @@ export class EventIndex {
       case "taskReady":
       case "taskTimedOut":
       case "taskCancelled":
+      case "taskSuspended":
+      case "waitEnded":
       case "stepRecorded":
         note(this.#byTask, body.value.task, number);
         break;

@@ -70,13 +70,18 @@ function judgeTask(run: Run, task: Task, nowMs: number): Verdict {
     return [RecoveryClass.SKIPPED, "It never ran, because its run was ended first."];
   }
   const status = taskStatusName(task.status);
-  if (task.leaseVersion === 1) {
-    return [RecoveryClass.UNDISTURBED, `It ran once and is ${status}.`];
+  const begun = task.leaseVersion - task.suspensions;
+  if (begun <= 1) {
+    const waits =
+      task.suspensions === 0
+        ? ""
+        : `, waited ${task.suspensions === 1 ? "once" : `${task.suspensions} times`}`;
+    return [RecoveryClass.UNDISTURBED, `It ran once${waits} and is ${status}.`];
   }
   const tries =
     task.usedAttempts > 1
       ? `It took ${formatCount(task.usedAttempts, "attempt")}`
-      : `It was handed out ${task.leaseVersion} times, and one attempt counts`;
+      : `It was handed out ${begun} times, and one attempt counts`;
   return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${reusedSteps(run, task)}`];
 }
 

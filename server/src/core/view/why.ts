@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run, Task } from "../state.js";
+import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
 
 /** What a sentence needs of a failure. */
@@ -41,6 +42,7 @@ export function explainWait(run: Run, number: number, nowMs: number): string {
     case TaskStatus.BLOCKED:
     case TaskStatus.READY:
     case TaskStatus.BACKOFF:
+    case TaskStatus.SUSPENDED:
     case TaskStatus.NEEDS_REVIEW:
       return `${explainTask(run, task, nowMs)}.`;
     default:
@@ -90,6 +92,7 @@ const telling: readonly TaskStatus[] = [
   TaskStatus.BACKOFF,
   TaskStatus.LEASED,
   TaskStatus.READY,
+  TaskStatus.SUSPENDED,
   TaskStatus.BLOCKED,
 ];
 
@@ -125,6 +128,8 @@ function explainTask(run: Run, task: Task, nowMs: number): string {
       return `${name} waits for a person: ${explainReview(run, task)}`;
     case TaskStatus.BACKOFF:
       return `${name} waits ${formatLength(task.dueAtMs - nowMs)} for ${next}: ${explainBackoff(task)}`;
+    case TaskStatus.SUSPENDED:
+      return `${name} ${explainWaits(run, task, nowMs)}`;
     case TaskStatus.LEASED:
       return run.cancelRequestedAtMs === 0
         ? `${name} runs at worker "${task.worker}" (attempt ${task.attempt} of ${attemptsMax}) since ${formatLength(nowMs - task.leasedAtMs)}`

@@ -5,6 +5,7 @@ import {
   writeRunRow,
   writeStepRow,
   writeTaskRow,
+  writeWaitRow,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { WireWriter } from "@pawl/proto/wire/writer.js";
 import {
@@ -14,15 +15,16 @@ import {
   rowOfReview,
   rowOfStep,
   rowOfTask,
+  rowOfWait,
   splitRunRow,
 } from "../../core/rows/run-to-rows.js";
 import type { Run } from "../../core/state.js";
-import { operationKey, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import { operationKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
 import { writeRow } from "../../log/row.js";
 import type { StoredParts } from "../resident.js";
 import type { AsOf } from "./index-rows.js";
 import type { KeyMaker } from "./key-maker.js";
-import { operationStamp, partVersions, reviewStamp, rowSchema } from "./run-rows.js";
+import { operationStamp, partVersions, reviewStamp, rowSchema, waitStamp } from "./run-rows.js";
 
 /** A run that fits in this many bytes keeps all in its run row. */
 const inlineBytesMax = 4096;
@@ -48,7 +50,7 @@ export interface WrittenRows {
   readonly bytes: number;
 }
 
-const allParts: StoredParts = { tasks: [], operations: [], reviews: [], steps: 0 };
+const allParts: StoredParts = { tasks: [], operations: [], reviews: [], waits: [], steps: 0 };
 
 /** Encodes the rows of runs into one kept buffer. */
 export class RowWriter {
@@ -114,6 +116,13 @@ export class RowWriter {
         this.#put(keys.inRun(reviewKey.kind, runNumber, review.number), asOf, put);
       }
     }
+    for (const wait of run.waits) {
+      if (waitStamp(wait) !== stored.waits[wait.number]) {
+        this.#writer.reset();
+        writeWaitRow(this.#writer, rowOfWait(wait));
+        this.#put(keys.inRun(waitKey.kind, runNumber, wait.number), asOf, put);
+      }
+    }
     for (const step of run.steps.slice(stored.steps)) {
       this.#writer.reset();
       writeStepRow(this.#writer, rowOfStep(step));
@@ -134,5 +143,6 @@ export class RowWriter {
 }
 
 function partCount(run: Run): number {
-  return run.tasks.length + run.operations.length + run.steps.length + run.reviews.length;
+  const { tasks, operations, steps, reviews, waits } = run;
+  return tasks.length + operations.length + steps.length + reviews.length + waits.length;
 }

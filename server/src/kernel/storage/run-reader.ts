@@ -14,6 +14,7 @@ import { nothingStored, Resident } from "../resident.js";
 import { readTargetRow } from "./index-rows.js";
 import { KeyMaker } from "./key-maker.js";
 import { replay, slicesAfter } from "./replay.js";
+import { emptyParts } from "./run-rows.js";
 import {
   faultedRun,
   type RowSource,
@@ -185,7 +186,7 @@ export class StoredRuns implements RunReader {
   }
 }
 
-const noParts = { tasks: [], operations: [], steps: [], reviews: [] };
+const noParts = emptyParts();
 
 /** Names of a run whose first event is in the tail. */
 function namesOf(

@@ -7,15 +7,17 @@ import {
   readRunRow,
   readStepRow,
   readTaskRow,
+  readWaitRow,
   type StepRowShape,
   type TaskRowShape,
+  type WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { WireReader } from "@pawl/proto/wire/reader.js";
 import { hasRow } from "../../core/rows/run-to-rows.js";
-import type { Operation, Review, Run } from "../../core/state.js";
+import type { Operation, Review, Run, Wait } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { CHUNK_ORIGIN, type ChunkPoint } from "../../log/chunk.js";
-import { operationKey, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import { operationKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
 import { readRow } from "../../log/row.js";
 import type { RowPut } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -50,6 +52,12 @@ export interface PartRows {
   readonly operations: OperationRowShape[];
   readonly steps: StepRowShape[];
   readonly reviews: ReviewRowShape[];
+  readonly waits: WaitRowShape[];
+}
+
+/** No parts. */
+export function emptyParts(): PartRows {
+  return { tasks: [], operations: [], steps: [], reviews: [], waits: [] };
 }
 
 /** Kinds of keys under which parts of a run lie. */
@@ -58,6 +66,7 @@ export const partKinds: readonly number[] = [
   operationKey.kind,
   stepKey.kind,
   reviewKey.kind,
+  waitKey.kind,
 ];
 
 /**
@@ -83,6 +92,9 @@ export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: numbe
     case stepKey.kind:
       parts.steps.push(readStepRow(reader, payload.length));
       return;
+    case waitKey.kind:
+      parts.waits.push(readWaitRow(reader, payload.length));
+      return;
     default:
       parts.reviews.push(readReviewRow(reader, payload.length));
   }
@@ -94,6 +106,7 @@ export function partVersions(run: Run): StoredParts {
     tasks: run.tasks.map((task) => (hasRow(task) ? task.version : 0)),
     operations: run.operations.map(operationStamp),
     reviews: run.reviews.map(reviewStamp),
+    waits: run.waits.map(waitStamp),
     steps: run.steps.length,
   };
 }
@@ -109,4 +122,9 @@ const waitingTasksBound = 8192;
 /** A number that changes with the row of a review: tasks that begin to wait for it give it no new version. */
 export function reviewStamp(review: Review): number {
   return review.version * waitingTasksBound + review.waitingTasks.length;
+}
+
+/** A number that changes with the row of a wait: it is written when it opens, and when it is over. */
+export function waitStamp(wait: Wait): number {
+  return wait.closedAtMs === 0 ? 1 : 2;
 }

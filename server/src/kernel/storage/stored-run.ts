@@ -5,7 +5,7 @@ import { restoreRun } from "../../core/rows/rows-to-run.js";
 import type { MutableRun } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { type Chunk, chunkPointOf, readChunk } from "../../log/chunk.js";
-import { operationKey, rangeOfRun, reviewKey, stepKey, taskKey } from "../../log/key.js";
+import { operationKey, rangeOfRun, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
 import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -17,6 +17,7 @@ import { replay } from "./replay.js";
 import {
   addPart,
   chunkPointOfRow,
+  emptyParts,
   type PartRows,
   partKinds,
   partVersions,
@@ -58,7 +59,7 @@ export async function readParts(
   runNumber: number,
   row: RunRowShape,
 ): Promise<PartRows> {
-  const parts: PartRows = { tasks: [], operations: [], steps: [], reviews: [] };
+  const parts = emptyParts();
   if (row.split) {
     for (const kind of partKinds) {
       for await (const page of readPages(
@@ -77,7 +78,7 @@ export async function readParts(
 
 /** The same at once, by point reads: for when a state must be made anew in the middle of a turn. */
 export function readPartsNow(source: RowSource, runNumber: number, row: RunRowShape): PartRows {
-  const parts: PartRows = { tasks: [], operations: [], steps: [], reviews: [] };
+  const parts = emptyParts();
   if (!row.split) {
     return parts;
   }
@@ -95,6 +96,7 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
   readAll(operationKey.kind, row.operationCount);
   readAll(stepKey.kind, row.stepCount);
   readAll(reviewKey.kind, row.reviewCount);
+  readAll(waitKey.kind, row.waitCount);
   return parts;
 }
 

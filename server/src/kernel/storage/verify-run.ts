@@ -4,6 +4,7 @@ import {
   encodeRunRow,
   encodeStepRow,
   encodeTaskRow,
+  encodeWaitRow,
   type RunRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { CorruptHistory } from "../../core/apply/corrupt.js";
@@ -17,7 +18,7 @@ import { StoreDamaged } from "../../log/store-errors.js";
 import { indexRun } from "./index-entries.js";
 import { readLeaseRow, readTargetRow } from "./index-rows.js";
 import { replay } from "./replay.js";
-import type { StoredRunRow } from "./run-rows.js";
+import { emptyParts, type StoredRunRow } from "./run-rows.js";
 import { chunkAt, type RowSource, readParts } from "./stored-run.js";
 
 /** Rows that stand for a run besides its own: how many there must be of each sort. */
@@ -108,10 +109,11 @@ function verifyRows(source: RowSource, runNumber: number, run: MutableRun, store
   requireEqual(told.tasks, found.tasks, encodeTaskRow, () => refuse("tasks"));
   requireEqual(told.operations, found.operations, encodeOperationRow, () => refuse("operations"));
   requireEqual(told.steps, found.steps, encodeStepRow, () => refuse("steps"));
+  requireEqual(told.waits, found.waits, encodeWaitRow, () => refuse("waits"));
   requireEqual(told.reviews, found.reviews, encodeReviewRow, () => refuse("reviews"));
 }
 
-const noParts = { tasks: [], operations: [], steps: [], reviews: [] };
+const noParts = emptyParts();
 
 function requireEqual<T>(
   told: readonly T[],

@@ -4,6 +4,7 @@ import type { ServiceHandlers } from "./handler.js";
 import { claimTasks } from "./worker-claim.js";
 import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
 import { getRecords, recordSteps } from "./worker-steps.js";
+import { suspendTask } from "./worker-suspend.js";
 
 /** Handlers of WorkerService; Work is served on bytes. */
 export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService, "work"> {
@@ -13,6 +14,7 @@ export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService
     renewLeases: (request) => renewLeases(edge, request),
     recordSteps: (request, call) => recordSteps(edge, request, call),
     getRecords: (request) => getRecords(edge, request),
+    suspend: (request, call) => suspendTask(edge, request, call),
     releaseTask: (request, call) => releaseTask(edge, request, call),
     reportProgress: (request) => reportProgress(edge, request),
   };

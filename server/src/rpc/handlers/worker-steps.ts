@@ -9,11 +9,13 @@ import {
   type StepItem,
   StepItemSchema,
   StepRecordSchema,
+  WaitOutcomeSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import {
   decodeStepItem,
   encodeItemResult,
   encodeStepRecord,
+  encodeWaitOutcome,
   type StepItemShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import { holds, leaseLost } from "../../core/lease-standing.js";
@@ -28,8 +30,8 @@ import { stepCommand } from "../commands/step.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
-import { type StepPage, stepPage, stepShape } from "../streams/offer.js";
 import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
+import { type RecordPage, recordPage, stepShape } from "../streams/records.js";
 import { readNamespace, requireCount, requirePresent } from "../validate/fields.js";
 import { rejectionMessage } from "../views/rejection-view.js";
 import { acknowledge, leaseOf, type NamedLease } from "./requests.js";
@@ -108,7 +110,7 @@ async function settle(
   return fromBinary(ItemResultSchema, encodeItemResult(settled));
 }
 
-/** Streams the recorded steps of a leased task, in order. */
+/** Streams the recorded steps of a leased task and the outcomes of its waits, in order. */
 export async function* getRecords(
   edge: Edge,
   request: GetRecordsRequest,
@@ -118,21 +120,23 @@ export async function* getRecords(
   let after = request.afterNumber;
   for (;;) {
     const from = after;
-    const page: StepPage = await edge.kernel.view(lease.target, (run) => {
+    const page: RecordPage = await edge.kernel.view(lease.target, (run) => {
       const number = requireLease(run, lease);
-      return stepPage(run, number, from);
+      return recordPage(run, number, from);
     });
-    const last = page.records.at(-1);
-    if (last === undefined) {
+    if (page.last === 0) {
       return;
     }
     yield {
-      steps: page.records.map((record) => fromBinary(StepRecordSchema, encodeStepRecord(record))),
+      steps: page.steps.map((record) => fromBinary(StepRecordSchema, encodeStepRecord(record))),
+      outcomes: page.outcomes.map((outcome) =>
+        fromBinary(WaitOutcomeSchema, encodeWaitOutcome(outcome)),
+      ),
     };
     if (!page.hasMore) {
       return;
     }
-    after = last.number;
+    after = page.last;
   }
 }
 

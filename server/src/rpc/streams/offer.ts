@@ -1,17 +1,10 @@
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
-import type {
-  DependencyOutputShape,
-  OfferShape,
-  StepRecordShape,
-} from "@pawl/proto/v1/worker_service_wire.js";
+import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
-import type { Run, Step, Task } from "../../core/state.js";
+import type { Run, Task } from "../../core/state.js";
 import { hashOfContent } from "../inline-content.js";
-import { shapeOfFailure } from "../views/result-view.js";
-
-/** Bytes of recorded steps that travel with an offer; the rest is read with GetRecords. */
-export const stepPageBytes: number = 262_144;
+import { noRecords, recordPage } from "./records.js";
 
 /** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
 const dependencyBytesMax = 1_048_576;
@@ -23,7 +16,7 @@ export function offerShape(handle: number, run: Run, number: number): OfferShape
   if (task === undefined || spec === undefined) {
     return undefined;
   }
-  const steps = task.leaseVersion === 1 ? noSteps : stepPage(run, number, 0);
+  const records = task.leaseVersion === 1 ? noRecords : recordPage(run, number, 0);
   return {
     handle,
     runId: run.runId,
@@ -35,52 +28,15 @@ export function offerShape(handle: number, run: Run, number: number): OfferShape
     attemptMs: attemptMs(task, spec),
     input: spec.input ?? run.input,
     dependencies: spec.needs.length === 0 ? [] : dependencyOutputs(run, spec.needs),
-    steps: steps.records,
-    moreSteps: steps.hasMore,
+    steps: records.steps,
+    outcomes: records.outcomes,
+    moreSteps: records.hasMore,
     seenThrough: run.eventCount,
     traceparent: run.traceparent,
     lastProgress: task.progress,
     workflow: run.workflow,
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
-  };
-}
-
-/** Recorded steps, as many as fit in one page. */
-export interface StepPage {
-  readonly records: StepRecordShape[];
-  readonly hasMore: boolean;
-}
-
-const noSteps: StepPage = { records: [], hasMore: false };
-
-/** The steps of a task with a greater event number than `after`, in order. At least one, if there is one. */
-export function stepPage(run: Run, task: number, after: number): StepPage {
-  const records: StepRecordShape[] = [];
-  let bytes = 0;
-  for (const step of run.steps) {
-    if (step.task !== task || step.eventNumber <= after) {
-      continue;
-    }
-    bytes += (step.value?.length ?? 0) + (step.failure === undefined ? 0 : 1024) + 64;
-    if (records.length > 0 && bytes > stepPageBytes) {
-      return { records, hasMore: true };
-    }
-    records.push(stepShape(step));
-  }
-  return { records, hasMore: false };
-}
-
-/** `pawl.v1.StepRecord` of a recorded step. */
-export function stepShape(step: Step): StepRecordShape {
-  return {
-    name: step.name,
-    key: step.key,
-    value: step.value,
-    failure: step.failure === undefined ? undefined : shapeOfFailure(step.failure),
-    observedAtMs: step.observedAtMs,
-    seenThrough: step.seenThrough,
-    number: step.eventNumber,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { isSameJson, mayBeSame } from "../same-json.js";
-import { stepShape } from "./offer.js";
+import { stepShape } from "./records.js";
 
 /** A step that was refused because another value is recorded. */
 export interface RefusedStep {

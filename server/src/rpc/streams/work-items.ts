@@ -6,8 +6,8 @@ import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { intentAnswer } from "../views/intent-view.js";
 import type { Handle, Handles } from "./handles.js";
-import { stepShape } from "./offer.js";
 import { mayBeSameStep, reconsiderStep } from "./reconsider-step.js";
+import { stepShape } from "./records.js";
 import { Slots } from "./slots.js";
 import { orderOf, type WorkItem } from "./work-orders.js";
 import type { WorkOutbox } from "./work-outbox.js";
@@ -67,6 +67,9 @@ export class WorkItems {
     }
     for (const item of request.reports) {
       this.#begin({ kind: "report", item }, prepared);
+    }
+    for (const item of request.suspends) {
+      this.#begin({ kind: "suspend", item }, prepared);
     }
     for (const item of request.releases) {
       this.#begin({ kind: "release", item }, prepared);
@@ -141,7 +144,7 @@ export class WorkItems {
   #accept({ work, entry }: Pending, outcome: Extract<Outcome, { accepted: true }>): void {
     const { correlation } = work.item;
     const { existing, step, intent } = outcome.reply;
-    if (entry !== undefined && (work.kind === "report" || work.kind === "release")) {
+    if (entry !== undefined && endsLease.has(work.kind)) {
       this.#parts.handles.end(entry.handle);
     }
     if (intent !== undefined) {
@@ -209,6 +212,9 @@ export class WorkItems {
     }
   }
 }
+
+/** Kinds of items that end their lease when they are accepted. */
+const endsLease: ReadonlySet<WorkItem["kind"]> = new Set(["report", "suspend", "release"]);
 
 function unknownHandle(handle: number, held: number): Rejection {
   return {

@@ -5,6 +5,7 @@ import type {
   ReleaseItemShape,
   ReportItemShape,
   StepItemShape,
+  SuspendItemShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Target } from "../../kernel/outcome.js";
 import type { Order } from "../answers.js";
@@ -18,6 +19,7 @@ import {
 } from "../commands/operation.js";
 import { releaseCommand, reportCommand } from "../commands/report.js";
 import { stepCommand } from "../commands/step.js";
+import { suspendCommand } from "../commands/suspend.js";
 import { requireId, requireIntentId } from "../validate/fields.js";
 import type { Handle } from "./handles.js";
 import type { Prepared } from "./work-preparation.js";
@@ -29,6 +31,7 @@ export type WorkItem =
   | { readonly kind: "reconciliation"; readonly item: ReconciliationItemShape }
   | { readonly kind: "intent"; readonly item: IntentItemShape }
   | { readonly kind: "report"; readonly item: ReportItemShape }
+  | { readonly kind: "suspend"; readonly item: SuspendItemShape }
   | { readonly kind: "release"; readonly item: ReleaseItemShape };
 
 /** What an item is turned into an order with. */
@@ -60,6 +63,8 @@ function leaseOrder(
       return { target, command: stepCommand(work.item, task, prepared?.admitted) };
     case "report":
       return { target, command: reportCommand(work.item, task, prepared?.admitted) };
+    case "suspend":
+      return { target, command: suspendCommand(work.item, task) };
     case "release":
       return { target, command: releaseCommand(work.item, task) };
     case "intent": {

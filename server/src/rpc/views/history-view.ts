@@ -131,11 +131,37 @@ function partsOfTask(body: Exclude<EventBody, { case: RunCase | OperationCase }>
       return { task: body.value.task, failure: body.value.failure };
     case "taskCancelled":
       return { ...leaseOf(body.value), failure: body.value.failure };
+    case "taskSuspended": {
+      const { opened, waits, next } = body.value;
+      const fresh = opened.map(
+        ({ name, key }) => `"${key === undefined ? name : `${name}/${key}`}"`,
+      );
+      const begun = fresh.length === 0 ? "" : `, newly for ${fresh.slice(0, 5).join(", ")}`;
+      const detail = `It waits for ${waits.length === 1 ? "1 thing" : `${waits.length} things`}${begun}; the task is ${taskStatusName(next)}.`;
+      return { ...leaseOf(body.value), detail };
+    }
+    case "waitEnded": {
+      const { task, wait, outcome } = body.value;
+      return { task, detail: `Wait ${wait} of the run ended: ${endWord(outcome.case)}.` };
+    }
     case "stepRecorded": {
       const { name, key, value, failure } = body.value;
       const step = key === undefined ? name : `${name}/${key}`;
       return { ...leaseOf(body.value), step, payload: value, failure };
     }
+  }
+}
+
+type WaitEnd = Extract<EventBody, { case: "waitEnded" }>["value"]["outcome"]["case"];
+
+function endWord(end: WaitEnd): string {
+  switch (end) {
+    case "timerFired":
+      return "its time has come";
+    case "timedOut":
+      return "nothing came in time";
+    case undefined:
+      return "for a reason that this version does not know";
   }
 }
 

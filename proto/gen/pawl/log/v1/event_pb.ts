@@ -27,7 +27,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiiAkKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSABCBgoEYm9keSIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki9QEKClJ1blN0YXJ0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIbCgRwbGFuGAUgASgLMg0ucGF3bC52MS5QbGFuEh8KBWlucHV0GAYgASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAcgASgMEiIKBmxhYmVscxgIIAMoCzISLnBhd2wubG9nLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCSJmCgpUYXNrTGVhc2VkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhIKCnNlc3Npb25faWQYBCABKAkSDgoGd29ya2VyGAUgASgJIqICCgpMZWFzZUVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIrCgZyZWFzb24YAyABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYByABKAsyEC5wYXdsLnYxLkZhaWx1cmUSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGAggASgNEg4KBnJldmlldxgJIAEoDRIUCgx1c2VzX2F0dGVtcHQYCiABKAgiVgoNVGFza0NvbXBsZXRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIAoGb3V0cHV0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkIrMBCg1BdHRlbXB0RmFpbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQiGQoJVGFza1JlYWR5EgwKBHRhc2sYASABKA0iawoMVGFza1RpbWVkT3V0EgwKBHRhc2sYASABKA0SKgoEa2luZBgCIAEoDjIcLnBhd2wubG9nLnYxLlRhc2tUaW1lb3V0S2luZBIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlIs0BCgxTdGVwUmVjb3JkZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAFCBgoEX2tleSKCAwoUT3BlcmF0aW9uRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSJAoJc2lua19raW5kGAogASgOMhEucGF3bC52MS5TaW5rS2luZBIaChJrZXlfd2luZG93X2VuZHNfbXMYCyABKAESEQoJc2V0dGxlX21zGAwgASgNEhcKD2NhbGxfdGltZW91dF9tcxgNIAEoDRIUCgxwbGFuX3ZlcnNpb24YDiABKA0SEQoJbmFtZXNwYWNlGA8gASgJQhAKDl9kaXNjcmltaW5hdG9yItMBChFPcGVyYXRpb25JbnRlbmRlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEgoKY2FsbF9ieV9tcxgEIAEoARI2CgtkZWNsYXJhdGlvbhgFIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIMCgR0YXNrGAcgASgNEhEKCXByaW5jaXBhbBgIIAEoCSKOAgoRT3BlcmF0aW9uT2JzZXJ2ZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIiCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2VkGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJAoIbm90X3NlbnQYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIjCgd1bmtub3duGAYgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgHIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEgwKBGxhdGUYCCABKAhCCQoHb3V0Y29tZSJNChBPcGVyYXRpb25Eb3VidGVkEhEKCW9wZXJhdGlvbhgBIAEoDRImCgVjYXVzZRgCIAEoDjIXLnBhd2wubG9nLnYxLkRvdWJ0Q2F1c2Ui3QEKE09wZXJhdGlvblJlY29uY2lsZWQSEQoJb3BlcmF0aW9uGAEgASgNEiEKBWZvdW5kGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAMgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgFIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEhUKDWxvb2tfdXBfYXRfbXMYBiABKAFCCQoHZmluZGluZyJ3CgxSZXZpZXdPcGVuZWQSDgoGcmV2aWV3GAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkijAEKDlJldmlld1Jlc29sdmVkEg4KBnJldmlldxgBIAEoDRIlCgZjaG9pY2UYAiABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIgCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDgoGcmVhc29uGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCSI0Cg9DYW5jZWxSZXF1ZXN0ZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSJXCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlImUKCVJ1bkNsb3NlZBIiCgZzdGF0dXMYASABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIhCgdmYWlsdXJlGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXByaW5jaXBhbBgDIAEoCSIsCgpSdW5GYXVsdGVkEg8KB2NvbW1hbmQYASABKAkSDQoFZXJyb3IYAiABKAkiSAoMU3RvcmVDcmVhdGVkEhAKCHN0b3JlX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoDRIWCg5rZXJuZWxfdmVyc2lvbhgDIAEoCSI8ChBDaGVja3BvaW50U2VhbGVkEigKBmNodW5rcxgBIAMoCzIYLnBhd2wubG9nLnYxLlNlYWxlZENodW5rIm4KCkVwb2NoQmVnYW4SDQoFZXBvY2gYASABKA0SFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAESEgoKYWZ0ZXJfaGFzaBgDIAEoDBIOCgZyZWFzb24YBCABKAkSFQoNbG9zdF9zZXF1ZW5jZRgFIAEoASI3CgtTZWFsZWRDaHVuaxILCgNydW4YASABKAESDQoFY2h1bmsYAiABKA0SDAoEaGFzaBgDIAEoDCq0AgoOTGVhc2VFbmRSZWFzb24SIAocTEVBU0VfRU5EX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGExFQVNFX0VORF9SRUFTT05fRVhQSVJFRBABEiUKIUxFQVNFX0VORF9SRUFTT05fTk9UX0FDS05PV0xFREdFRBACEh0KGUxFQVNFX0VORF9SRUFTT05fUkVUVVJORUQQAxIdChlMRUFTRV9FTkRfUkVBU09OX05PVF9IRUxEEAQSHgoaTEVBU0VfRU5EX1JFQVNPTl9USU1FRF9PVVQQBRIbChdMRUFTRV9FTkRfUkVBU09OX1JFVklFVxAGEh8KG0xFQVNFX0VORF9SRUFTT05fR1JBQ0VfT1ZFUhAHEh8KG0xFQVNFX0VORF9SRUFTT05fVEVSTUlOQVRFRBAIKoYBCg9UYXNrVGltZW91dEtpbmQSIQodVEFTS19USU1FT1VUX0tJTkRfVU5TUEVDSUZJRUQQABInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19TVEFSVBABEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX0NMT1NFEAIqZAoKRG91YnRDYXVzZRIbChdET1VCVF9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF0RPVUJUX0NBVVNFX0xFQVNFX0VOREVEEAESHAoYRE9VQlRfQ0FVU0VfQ0FMTF9PVkVSRFVFEAJiBnByb3RvMw", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEi7AkKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIvUBCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSKiAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIIlYKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCKzAQoNQXR0ZW1wdEZhaWxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkIhkKCVRhc2tSZWFkeRIMCgR0YXNrGAEgASgNImsKDFRhc2tUaW1lZE91dBIMCgR0YXNrGAEgASgNEioKBGtpbmQYAiABKA4yHC5wYXdsLmxvZy52MS5UYXNrVGltZW91dEtpbmQSIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZSLNAQoMU3RlcFJlY29yZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBQgYKBF9rZXkiggMKFE9wZXJhdGlvbkRlY2xhcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEgwKBG5hbWUYAyABKAkSJgoFc2NvcGUYBCABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEgwKBHRhc2sYBSABKA0SGgoNZGlzY3JpbWluYXRvchgGIAEoCUgAiAEBEg4KBnRhcmdldBgHIAEoCRIhCgdwYXlsb2FkGAggASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAkgASgMEiQKCXNpbmtfa2luZBgKIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSGgoSa2V5X3dpbmRvd19lbmRzX21zGAsgASgBEhEKCXNldHRsZV9tcxgMIAEoDRIXCg9jYWxsX3RpbWVvdXRfbXMYDSABKA0SFAoMcGxhbl92ZXJzaW9uGA4gASgNEhEKCW5hbWVzcGFjZRgPIAEoCUIQCg5fZGlzY3JpbWluYXRvciLTAQoRT3BlcmF0aW9uSW50ZW5kZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEhIKCmNhbGxfYnlfbXMYBCABKAESNgoLZGVjbGFyYXRpb24YBSABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDAoEdGFzaxgHIAEoDRIRCglwcmluY2lwYWwYCCABKAkijgIKEU9wZXJhdGlvbk9ic2VydmVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSIgoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYByABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIMCgRsYXRlGAggASgIQgkKB291dGNvbWUiTQoQT3BlcmF0aW9uRG91YnRlZBIRCglvcGVyYXRpb24YASABKA0SJgoFY2F1c2UYAiABKA4yFy5wYXdsLmxvZy52MS5Eb3VidENhdXNlIt0BChNPcGVyYXRpb25SZWNvbmNpbGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIhCgVmb3VuZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgDIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYBSABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIVCg1sb29rX3VwX2F0X21zGAYgASgBQgkKB2ZpbmRpbmcidwoMUmV2aWV3T3BlbmVkEg4KBnJldmlldxgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJIowBCg5SZXZpZXdSZXNvbHZlZBIOCgZyZXZpZXcYASABKA0SJQoGY2hvaWNlGAIgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkiNAoPQ2FuY2VsUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiDgoMVGltZXJTdWJqZWN0IoMBCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIAEIJCgdzdWJqZWN0QgYKBF9rZXkizgEKDVRhc2tTdXNwZW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiwKBm9wZW5lZBgDIAMoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhINCgV3YWl0cxgEIAMoDRIUCgxzZWVuX3Rocm91Z2gYBSABKA0SIQoEbmV4dBgGIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIiCghwcm9ncmVzcxgHIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIMCgpUaW1lckZpcmVkIg4KDFdhaXRUaW1lZE91dCKSAQoJV2FpdEVuZGVkEgwKBHdhaXQYASABKA0SDAoEdGFzaxgCIAEoDRIuCgt0aW1lcl9maXJlZBgDIAEoCzIXLnBhd2wubG9nLnYxLlRpbWVyRmlyZWRIABIuCgl0aW1lZF9vdXQYBCABKAsyGS5wYXdsLmxvZy52MS5XYWl0VGltZWRPdXRIAEIJCgdvdXRjb21lIlcKDVRhc2tDYW5jZWxsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUiZQoJUnVuQ2xvc2VkEiIKBnN0YXR1cxgBIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiEKB2ZhaWx1cmUYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcHJpbmNpcGFsGAMgASgJIiwKClJ1bkZhdWx0ZWQSDwoHY29tbWFuZBgBIAEoCRINCgVlcnJvchgCIAEoCSJICgxTdG9yZUNyZWF0ZWQSEAoIc3RvcmVfaWQYASABKAkSDgoGZm9ybWF0GAIgASgNEhYKDmtlcm5lbF92ZXJzaW9uGAMgASgJIjwKEENoZWNrcG9pbnRTZWFsZWQSKAoGY2h1bmtzGAEgAygLMhgucGF3bC5sb2cudjEuU2VhbGVkQ2h1bmsibgoKRXBvY2hCZWdhbhINCgVlcG9jaBgBIAEoDRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoARISCgphZnRlcl9oYXNoGAMgASgMEg4KBnJlYXNvbhgEIAEoCRIVCg1sb3N0X3NlcXVlbmNlGAUgASgBIjcKC1NlYWxlZENodW5rEgsKA3J1bhgBIAEoARINCgVjaHVuaxgCIAEoDRIMCgRoYXNoGAMgASgMKtQCCg5MZWFzZUVuZFJlYXNvbhIgChxMRUFTRV9FTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYTEVBU0VfRU5EX1JFQVNPTl9FWFBJUkVEEAESJQohTEVBU0VfRU5EX1JFQVNPTl9OT1RfQUNLTk9XTEVER0VEEAISHQoZTEVBU0VfRU5EX1JFQVNPTl9SRVRVUk5FRBADEh0KGUxFQVNFX0VORF9SRUFTT05fTk9UX0hFTEQQBBIeChpMRUFTRV9FTkRfUkVBU09OX1RJTUVEX09VVBAFEhsKF0xFQVNFX0VORF9SRUFTT05fUkVWSUVXEAYSHwobTEVBU0VfRU5EX1JFQVNPTl9HUkFDRV9PVkVSEAcSHwobTEVBU0VfRU5EX1JFQVNPTl9URVJNSU5BVEVEEAgSHgoaTEVBU0VfRU5EX1JFQVNPTl9TVVNQRU5ERUQQCSqGAQoPVGFza1RpbWVvdXRLaW5kEiEKHVRBU0tfVElNRU9VVF9LSU5EX1VOU1BFQ0lGSUVEEAASJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fU1RBUlQQARInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19DTE9TRRACKmQKCkRvdWJ0Q2F1c2USGwoXRE9VQlRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdET1VCVF9DQVVTRV9MRUFTRV9FTkRFRBABEhwKGERPVUJUX0NBVVNFX0NBTExfT1ZFUkRVRRACYgZwcm90bzM", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -215,6 +215,22 @@ export type Event = Message<"pawl.log.v1.Event"> & {
      */
     value: EpochBegan;
     case: "epochBegan";
+  } | {
+    /**
+     * A task gave its lease back and waits.
+     *
+     * @generated from field: pawl.log.v1.TaskSuspended task_suspended = 22;
+     */
+    value: TaskSuspended;
+    case: "taskSuspended";
+  } | {
+    /**
+     * What a task waited for is there.
+     *
+     * @generated from field: pawl.log.v1.WaitEnded wait_ended = 23;
+     */
+    value: WaitEnded;
+    case: "waitEnded";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1178,6 +1194,215 @@ export const CancelRequestedSchema: GenMessage<CancelRequested> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 17);
 
 /**
+ * Time itself is waited for.
+ *
+ * @generated from message pawl.log.v1.TimerSubject
+ */
+export type TimerSubject = Message<"pawl.log.v1.TimerSubject"> & {
+};
+
+/**
+ * Describes the message pawl.log.v1.TimerSubject.
+ * Use `create(TimerSubjectSchema)` to create a new message.
+ */
+export const TimerSubjectSchema: GenMessage<TimerSubject> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 18);
+
+/**
+ * One thing that a task waits for; recorded when it first does, and never changed.
+ *
+ * @generated from message pawl.log.v1.WaitDeclaration
+ */
+export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
+  /**
+   * Name of the wait, unique in the task together with the key.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Discriminator. Absent: none.
+   *
+   * @generated from field: optional string key = 2;
+   */
+  key?: string | undefined;
+
+  /**
+   * When it ends by itself, in ms since the Unix epoch. 0: never.
+   *
+   * @generated from field: double due_at_ms = 3;
+   */
+  dueAtMs: number;
+
+  /**
+   * What is waited for.
+   *
+   * @generated from oneof pawl.log.v1.WaitDeclaration.subject
+   */
+  subject: {
+    /**
+     * A point in time.
+     *
+     * @generated from field: pawl.log.v1.TimerSubject timer = 4;
+     */
+    value: TimerSubject;
+    case: "timer";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.log.v1.WaitDeclaration.
+ * Use `create(WaitDeclarationSchema)` to create a new message.
+ */
+export const WaitDeclarationSchema: GenMessage<WaitDeclaration> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 19);
+
+/**
+ * A task gave its lease back and waits. Uses no attempt, and neither does going on.
+ *
+ * @generated from message pawl.log.v1.TaskSuspended
+ */
+export type TaskSuspended = Message<"pawl.log.v1.TaskSuspended"> & {
+  /**
+   * Task number.
+   *
+   * @generated from field: uint32 task = 1;
+   */
+  task: number;
+
+  /**
+   * Lease version that ended.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * What it waits for that it never waited for before. They get the next numbers of waits in the run, in this order.
+   *
+   * @generated from field: repeated pawl.log.v1.WaitDeclaration opened = 3;
+   */
+  opened: WaitDeclaration[];
+
+  /**
+   * Numbers of all waits that it named, the new ones included.
+   *
+   * @generated from field: repeated uint32 waits = 4;
+   */
+  waits: number[];
+
+  /**
+   * Up to which event of its run the code had been given outcomes.
+   *
+   * @generated from field: uint32 seen_through = 5;
+   */
+  seenThrough: number;
+
+  /**
+   * State of the task from now on: SUSPENDED, READY when an outcome beyond `seen_through` is there already, or CANCELLED.
+   *
+   * @generated from field: pawl.v1.TaskStatus next = 6;
+   */
+  next: TaskStatus;
+
+  /**
+   * Last progress that the worker had reported. Absent when there is none.
+   *
+   * @generated from field: pawl.v1.Payload progress = 7;
+   */
+  progress?: Payload | undefined;
+};
+
+/**
+ * Describes the message pawl.log.v1.TaskSuspended.
+ * Use `create(TaskSuspendedSchema)` to create a new message.
+ */
+export const TaskSuspendedSchema: GenMessage<TaskSuspended> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 20);
+
+/**
+ * The time that was waited for has come.
+ *
+ * @generated from message pawl.log.v1.TimerFired
+ */
+export type TimerFired = Message<"pawl.log.v1.TimerFired"> & {
+};
+
+/**
+ * Describes the message pawl.log.v1.TimerFired.
+ * Use `create(TimerFiredSchema)` to create a new message.
+ */
+export const TimerFiredSchema: GenMessage<TimerFired> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 21);
+
+/**
+ * Nothing came within the time that the wait allowed.
+ *
+ * @generated from message pawl.log.v1.WaitTimedOut
+ */
+export type WaitTimedOut = Message<"pawl.log.v1.WaitTimedOut"> & {
+};
+
+/**
+ * Describes the message pawl.log.v1.WaitTimedOut.
+ * Use `create(WaitTimedOutSchema)` to create a new message.
+ */
+export const WaitTimedOutSchema: GenMessage<WaitTimedOut> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 22);
+
+/**
+ * What a task waited for is there. When it is SUSPENDED, it is READY from now on.
+ *
+ * @generated from message pawl.log.v1.WaitEnded
+ */
+export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
+  /**
+   * Wait number in the run, from 0.
+   *
+   * @generated from field: uint32 wait = 1;
+   */
+  wait: number;
+
+  /**
+   * Number of the task that waits.
+   *
+   * @generated from field: uint32 task = 2;
+   */
+  task: number;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.log.v1.WaitEnded.outcome
+   */
+  outcome: {
+    /**
+     * A timer is due.
+     *
+     * @generated from field: pawl.log.v1.TimerFired timer_fired = 3;
+     */
+    value: TimerFired;
+    case: "timerFired";
+  } | {
+    /**
+     * It allowed a time, and that is over.
+     *
+     * @generated from field: pawl.log.v1.WaitTimedOut timed_out = 4;
+     */
+    value: WaitTimedOut;
+    case: "timedOut";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.log.v1.WaitEnded.
+ * Use `create(WaitEndedSchema)` to create a new message.
+ */
+export const WaitEndedSchema: GenMessage<WaitEnded> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 23);
+
+/**
  * A leased task ended because its run was asked to stop.
  *
  * @generated from message pawl.log.v1.TaskCancelled
@@ -1210,7 +1435,7 @@ export type TaskCancelled = Message<"pawl.log.v1.TaskCancelled"> & {
  * Use `create(TaskCancelledSchema)` to create a new message.
  */
 export const TaskCancelledSchema: GenMessage<TaskCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 18);
+  messageDesc(file_pawl_log_v1_event, 24);
 
 /**
  * The run ended.
@@ -1245,7 +1470,7 @@ export type RunClosed = Message<"pawl.log.v1.RunClosed"> & {
  * Use `create(RunClosedSchema)` to create a new message.
  */
 export const RunClosedSchema: GenMessage<RunClosed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 19);
+  messageDesc(file_pawl_log_v1_event, 25);
 
 /**
  * The kernel's own code failed for this run.
@@ -1273,7 +1498,7 @@ export type RunFaulted = Message<"pawl.log.v1.RunFaulted"> & {
  * Use `create(RunFaultedSchema)` to create a new message.
  */
 export const RunFaultedSchema: GenMessage<RunFaulted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 20);
+  messageDesc(file_pawl_log_v1_event, 26);
 
 /**
  * The store was created.
@@ -1308,7 +1533,7 @@ export type StoreCreated = Message<"pawl.log.v1.StoreCreated"> & {
  * Use `create(StoreCreatedSchema)` to create a new message.
  */
 export const StoreCreatedSchema: GenMessage<StoreCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 21);
+  messageDesc(file_pawl_log_v1_event, 27);
 
 /**
  * History chunks were written.
@@ -1329,7 +1554,7 @@ export type CheckpointSealed = Message<"pawl.log.v1.CheckpointSealed"> & {
  * Use `create(CheckpointSealedSchema)` to create a new message.
  */
 export const CheckpointSealedSchema: GenMessage<CheckpointSealed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 22);
+  messageDesc(file_pawl_log_v1_event, 28);
 
 /**
  * A new life of the store began, by an operator's word. Positions of earlier ones are told that the store was rewound.
@@ -1378,7 +1603,7 @@ export type EpochBegan = Message<"pawl.log.v1.EpochBegan"> & {
  * Use `create(EpochBeganSchema)` to create a new message.
  */
 export const EpochBeganSchema: GenMessage<EpochBegan> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 23);
+  messageDesc(file_pawl_log_v1_event, 29);
 
 /**
  * A chunk with its hash.
@@ -1413,7 +1638,7 @@ export type SealedChunk = Message<"pawl.log.v1.SealedChunk"> & {
  * Use `create(SealedChunkSchema)` to create a new message.
  */
 export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 24);
+  messageDesc(file_pawl_log_v1_event, 30);
 
 /**
  * Why a lease ended without a report.
@@ -1483,6 +1708,13 @@ export const LeaseEndReason = {
    * @generated from enum value: LEASE_END_REASON_TERMINATED = 8;
    */
   TERMINATED: 8,
+
+  /**
+   * The task waits for something. Uses no attempt.
+   *
+   * @generated from enum value: LEASE_END_REASON_SUSPENDED = 9;
+   */
+  SUSPENDED: 9,
 } as const;
 
 /**

@@ -40,6 +40,8 @@ export interface EventShape {
     | { case: "storeCreated"; value: StoreCreatedShape }
     | { case: "checkpointSealed"; value: CheckpointSealedShape }
     | { case: "epochBegan"; value: EpochBeganShape }
+    | { case: "taskSuspended"; value: TaskSuspendedShape }
+    | { case: "waitEnded"; value: WaitEndedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -190,6 +192,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "taskSuspended": {
+      w.tag(178);
+      const at = w.begin();
+      writeTaskSuspended(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "waitEnded": {
+      w.tag(186);
+      const at = w.begin();
+      writeWaitEnded(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "epochBegan": {
       w.tag(418);
       const at = w.begin();
@@ -288,6 +304,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 170:
         body = { case: "checkpointSealed", value: readCheckpointSealed(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 178:
+        body = { case: "taskSuspended", value: readTaskSuspended(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 186:
+        body = { case: "waitEnded", value: readWaitEnded(r, r.enter()) };
         r.leave(end);
         break;
       case 418:
@@ -1931,6 +1955,369 @@ export function encodeCancelRequested(m: CancelRequestedShape): Uint8Array {
 export function decodeCancelRequested(bytes: Uint8Array): CancelRequestedShape {
   const r = new WireReader(bytes);
   return readCancelRequested(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TimerSubject`; its fields are described in event_pb.ts. */
+export interface TimerSubjectShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.TimerSubject`. */
+export function writeTimerSubject(_w: WireWriter, _m: TimerSubjectShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.TimerSubject` up to `end`, which is the reader's limit. */
+export function readTimerSubject(r: WireReader, end: number): TimerSubjectShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.TimerSubject` into bytes of its own. */
+export function encodeTimerSubject(m: TimerSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTimerSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TimerSubject`; its bytes fields are views of `bytes`. */
+export function decodeTimerSubject(bytes: Uint8Array): TimerSubjectShape {
+  const r = new WireReader(bytes);
+  return readTimerSubject(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.WaitDeclaration`; its fields are described in event_pb.ts. */
+export interface WaitDeclarationShape {
+  name: string;
+  key?: string | undefined;
+  dueAtMs: number;
+  subject:
+    | { case: "timer"; value: TimerSubjectShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.log.v1.WaitDeclaration`. */
+export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(18);
+    w.string(m.key);
+  }
+  if (!Object.is(m.dueAtMs, 0)) {
+    w.tag(25);
+    w.double(m.dueAtMs);
+  }
+  if (m.subject.case === "timer") {
+    w.tag(34);
+    const at = w.begin();
+    writeTimerSubject(w, m.subject.value);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.WaitDeclaration` up to `end`, which is the reader's limit. */
+export function readWaitDeclaration(r: WireReader, end: number): WaitDeclarationShape {
+  let name: string = "";
+  let key: string | undefined;
+  let dueAtMs: number = 0;
+  let subject: WaitDeclarationShape["subject"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        key = r.string();
+        break;
+      case 25:
+        dueAtMs = r.double();
+        break;
+      case 34:
+        subject = { case: "timer", value: readTimerSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    key,
+    dueAtMs,
+    subject,
+  };
+}
+
+/** Encodes a `pawl.log.v1.WaitDeclaration` into bytes of its own. */
+export function encodeWaitDeclaration(m: WaitDeclarationShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitDeclaration(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.WaitDeclaration`; its bytes fields are views of `bytes`. */
+export function decodeWaitDeclaration(bytes: Uint8Array): WaitDeclarationShape {
+  const r = new WireReader(bytes);
+  return readWaitDeclaration(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TaskSuspended`; its fields are described in event_pb.ts. */
+export interface TaskSuspendedShape {
+  task: number;
+  leaseVersion: number;
+  opened: WaitDeclarationShape[];
+  waits: number[];
+  seenThrough: number;
+  next: TaskStatus;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  progress?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.TaskSuspended`. */
+export function writeTaskSuspended(w: WireWriter, m: TaskSuspendedShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  for (const item of m.opened) {
+    w.tag(26);
+    const at = w.begin();
+    writeWaitDeclaration(w, item);
+    w.end(at);
+  }
+  if (m.waits.length > 0) {
+    w.tag(34);
+    const at = w.begin();
+    for (const item of m.waits) w.varint32(item);
+    w.end(at);
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(40);
+    w.varint32(m.seenThrough);
+  }
+  if (m.next !== 0) {
+    w.tag(48);
+    w.int32(m.next);
+  }
+  if (m.progress !== undefined) {
+    w.tag(58);
+    w.bytes(m.progress);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TaskSuspended` up to `end`, which is the reader's limit. */
+export function readTaskSuspended(r: WireReader, end: number): TaskSuspendedShape {
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  const opened: WaitDeclarationShape[] = [];
+  const waits: number[] = [];
+  let seenThrough: number = 0;
+  let next: TaskStatus = 0;
+  let progress: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 26:
+        opened.push(readWaitDeclaration(r, r.enter()));
+        r.leave(end);
+        break;
+      case 32:
+        waits.push(r.varint32());
+        break;
+      case 34: {
+        const stop = r.openPacked();
+        while (r.pos < stop) waits.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 40:
+        seenThrough = r.varint32();
+        break;
+      case 48:
+        next = r.int32() as TaskStatus;
+        break;
+      case 58:
+        progress = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    leaseVersion,
+    opened,
+    waits,
+    seenThrough,
+    next,
+    progress,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TaskSuspended` into bytes of its own. */
+export function encodeTaskSuspended(m: TaskSuspendedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskSuspended(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TaskSuspended`; its bytes fields are views of `bytes`. */
+export function decodeTaskSuspended(bytes: Uint8Array): TaskSuspendedShape {
+  const r = new WireReader(bytes);
+  return readTaskSuspended(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TimerFired`; its fields are described in event_pb.ts. */
+export interface TimerFiredShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.TimerFired`. */
+export function writeTimerFired(_w: WireWriter, _m: TimerFiredShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.TimerFired` up to `end`, which is the reader's limit. */
+export function readTimerFired(r: WireReader, end: number): TimerFiredShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.TimerFired` into bytes of its own. */
+export function encodeTimerFired(m: TimerFiredShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTimerFired(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TimerFired`; its bytes fields are views of `bytes`. */
+export function decodeTimerFired(bytes: Uint8Array): TimerFiredShape {
+  const r = new WireReader(bytes);
+  return readTimerFired(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.WaitTimedOut`; its fields are described in event_pb.ts. */
+export interface WaitTimedOutShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.WaitTimedOut`. */
+export function writeWaitTimedOut(_w: WireWriter, _m: WaitTimedOutShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.WaitTimedOut` up to `end`, which is the reader's limit. */
+export function readWaitTimedOut(r: WireReader, end: number): WaitTimedOutShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.WaitTimedOut` into bytes of its own. */
+export function encodeWaitTimedOut(m: WaitTimedOutShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitTimedOut(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.WaitTimedOut`; its bytes fields are views of `bytes`. */
+export function decodeWaitTimedOut(bytes: Uint8Array): WaitTimedOutShape {
+  const r = new WireReader(bytes);
+  return readWaitTimedOut(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.WaitEnded`; its fields are described in event_pb.ts. */
+export interface WaitEndedShape {
+  wait: number;
+  task: number;
+  outcome:
+    | { case: "timerFired"; value: TimerFiredShape }
+    | { case: "timedOut"; value: WaitTimedOutShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.log.v1.WaitEnded`. */
+export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
+  if (m.wait !== 0) {
+    w.tag(8);
+    w.varint32(m.wait);
+  }
+  if (m.task !== 0) {
+    w.tag(16);
+    w.varint32(m.task);
+  }
+  switch (m.outcome.case) {
+    case "timerFired": {
+      w.tag(26);
+      const at = w.begin();
+      writeTimerFired(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "timedOut": {
+      w.tag(34);
+      const at = w.begin();
+      writeWaitTimedOut(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.WaitEnded` up to `end`, which is the reader's limit. */
+export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
+  let wait: number = 0;
+  let task: number = 0;
+  let outcome: WaitEndedShape["outcome"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        wait = r.varint32();
+        break;
+      case 16:
+        task = r.varint32();
+        break;
+      case 26:
+        outcome = { case: "timerFired", value: readTimerFired(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 34:
+        outcome = { case: "timedOut", value: readWaitTimedOut(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    wait,
+    task,
+    outcome,
+  };
+}
+
+/** Encodes a `pawl.log.v1.WaitEnded` into bytes of its own. */
+export function encodeWaitEnded(m: WaitEndedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitEnded(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.WaitEnded`; its bytes fields are views of `bytes`. */
+export function decodeWaitEnded(bytes: Uint8Array): WaitEndedShape {
+  const r = new WireReader(bytes);
+  return readWaitEnded(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskCancelled`; its fields are described in event_pb.ts. */

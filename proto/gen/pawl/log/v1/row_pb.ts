@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Label, LeaseEndReason, OperationDeclaration } from "./event_pb.js";
+import type { Label, LeaseEndReason, OperationDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
 import { file_pawl_log_v1_event } from "./event_pb.js";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
@@ -27,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIu4FCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNIoAECgdUYXNrUm93Eg4KBm51bWJlchgBIAEoDRIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIPCgdhdHRlbXB0GAQgASgNEhUKDWxlYXNlX3ZlcnNpb24YBSABKA0SEgoKc2Vzc2lvbl9pZBgGIAEoCRIOCgZ3b3JrZXIYByABKAkSGQoRZmlyc3RfcmVhZHlfYXRfbXMYCCABKAESEwoLcmVhZHlfYXRfbXMYCSABKAESFAoMbGVhc2VkX2F0X21zGAogASgBEhEKCWR1ZV9hdF9tcxgLIAEoARIgCgZvdXRwdXQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIiCghwcm9ncmVzcxgOIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIdChV1bmFja25vd2xlZGdlZF9vZmZlcnMYDyABKA0SNQoQbGVhc2VfZW5kX3JlYXNvbhgQIAEoDjIbLnBhd2wubG9nLnYxLkxlYXNlRW5kUmVhc29uEh4KFnJlcG9ydGVkX2xlYXNlX3ZlcnNpb24YESABKA0SFAoMY2xvc2VkX2F0X21zGBIgASgBEhUKDXVzZWRfYXR0ZW1wdHMYEyABKA0ilQQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDWIGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIqcGCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNIpUECgdUYXNrUm93Eg4KBm51bWJlchgBIAEoDRIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIPCgdhdHRlbXB0GAQgASgNEhUKDWxlYXNlX3ZlcnNpb24YBSABKA0SEgoKc2Vzc2lvbl9pZBgGIAEoCRIOCgZ3b3JrZXIYByABKAkSGQoRZmlyc3RfcmVhZHlfYXRfbXMYCCABKAESEwoLcmVhZHlfYXRfbXMYCSABKAESFAoMbGVhc2VkX2F0X21zGAogASgBEhEKCWR1ZV9hdF9tcxgLIAEoARIgCgZvdXRwdXQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIiCghwcm9ncmVzcxgOIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIdChV1bmFja25vd2xlZGdlZF9vZmZlcnMYDyABKA0SNQoQbGVhc2VfZW5kX3JlYXNvbhgQIAEoDjIbLnBhd2wubG9nLnYxLkxlYXNlRW5kUmVhc29uEh4KFnJlcG9ydGVkX2xlYXNlX3ZlcnNpb24YESABKA0SFAoMY2xvc2VkX2F0X21zGBIgASgBEhUKDXVzZWRfYXR0ZW1wdHMYEyABKA0SEwoLc3VzcGVuc2lvbnMYFCABKA0ilQQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSLCAQoHV2FpdFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIxCgtkZWNsYXJhdGlvbhgDIAEoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhIUCgxvcGVuZWRfYXRfbXMYBCABKAESJQoFZW5kZWQYBSABKAsyFi5wYXdsLmxvZy52MS5XYWl0RW5kZWQSEwoLZW5kZWRfZXZlbnQYBiABKA0SFAoMY2xvc2VkX2F0X21zGAcgASgBYgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -237,6 +237,20 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: uint32 review_count = 29;
    */
   reviewCount: number;
+
+  /**
+   * Waits, when not split.
+   *
+   * @generated from field: repeated pawl.log.v1.WaitRow waits = 30;
+   */
+  waits: WaitRow[];
+
+  /**
+   * Number of waits, also when split.
+   *
+   * @generated from field: uint32 wait_count = 31;
+   */
+  waitCount: number;
 };
 
 /**
@@ -384,6 +398,13 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
    * @generated from field: uint32 used_attempts = 19;
    */
   usedAttempts: number;
+
+  /**
+   * How often it gave its lease back to wait.
+   *
+   * @generated from field: uint32 suspensions = 20;
+   */
+  suspensions: number;
 };
 
 /**
@@ -735,4 +756,67 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 4);
+
+/**
+ * Something that a task waits for, or waited for.
+ *
+ * @generated from message pawl.log.v1.WaitRow
+ */
+export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
+  /**
+   * Wait number in the run, from 0.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * Task number.
+   *
+   * @generated from field: uint32 task = 2;
+   */
+  task: number;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: pawl.log.v1.WaitDeclaration declaration = 3;
+   */
+  declaration?: WaitDeclaration | undefined;
+
+  /**
+   * When it was first waited for.
+   *
+   * @generated from field: double opened_at_ms = 4;
+   */
+  openedAtMs: number;
+
+  /**
+   * How it ended. Absent while it is open, and when its task ended first.
+   *
+   * @generated from field: pawl.log.v1.WaitEnded ended = 5;
+   */
+  ended?: WaitEnded | undefined;
+
+  /**
+   * Event number of its end. 0: it has not ended.
+   *
+   * @generated from field: uint32 ended_event = 6;
+   */
+  endedEvent: number;
+
+  /**
+   * When it ended, or when its task did. 0 while it is open.
+   *
+   * @generated from field: double closed_at_ms = 7;
+   */
+  closedAtMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.WaitRow.
+ * Use `create(WaitRowSchema)` to create a new message.
+ */
+export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 5);
 

@@ -4,8 +4,8 @@
 // are refused; a known field with a foreign wire type is skipped like an unknown one.
 
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { LabelShape, OperationDeclarationShape } from "./event_wire.js";
-import { readLabel, readOperationDeclaration, writeLabel, writeOperationDeclaration } from "./event_wire.js";
+import type { LabelShape, OperationDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readLabel, readOperationDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeOperationDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { WireWriter } from "../../../../wire/writer.js";
@@ -48,6 +48,8 @@ export interface RunRowShape {
   operationCount: number;
   stepCount: number;
   reviewCount: number;
+  waits: WaitRowShape[];
+  waitCount: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -180,6 +182,16 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(232);
     w.varint32(m.reviewCount);
   }
+  for (const item of m.waits) {
+    w.tag(242);
+    const at = w.begin();
+    writeWaitRow(w, item);
+    w.end(at);
+  }
+  if (m.waitCount !== 0) {
+    w.tag(248);
+    w.varint32(m.waitCount);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -213,6 +225,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let operationCount: number = 0;
   let stepCount: number = 0;
   let reviewCount: number = 0;
+  const waits: WaitRowShape[] = [];
+  let waitCount: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -309,6 +323,13 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 232:
         reviewCount = r.varint32();
         break;
+      case 242:
+        waits.push(readWaitRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 248:
+        waitCount = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -343,6 +364,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     operationCount,
     stepCount,
     reviewCount,
+    waits,
+    waitCount,
   };
 }
 
@@ -382,6 +405,7 @@ export interface TaskRowShape {
   reportedLeaseVersion: number;
   closedAtMs: number;
   usedAttempts: number;
+  suspensions: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -464,6 +488,10 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(152);
     w.varint32(m.usedAttempts);
   }
+  if (m.suspensions !== 0) {
+    w.tag(160);
+    w.varint32(m.suspensions);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -487,6 +515,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let reportedLeaseVersion: number = 0;
   let closedAtMs: number = 0;
   let usedAttempts: number = 0;
+  let suspensions: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -548,6 +577,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 152:
         usedAttempts = r.varint32();
         break;
+      case 160:
+        suspensions = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -572,6 +604,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     reportedLeaseVersion,
     closedAtMs,
     usedAttempts,
+    suspensions,
   };
 }
 
@@ -1138,4 +1171,114 @@ export function encodeReviewRow(m: ReviewRowShape): Uint8Array {
 export function decodeReviewRow(bytes: Uint8Array): ReviewRowShape {
   const r = new WireReader(bytes);
   return readReviewRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.WaitRow`; its fields are described in row_pb.ts. */
+export interface WaitRowShape {
+  number: number;
+  task: number;
+  declaration?: WaitDeclarationShape | undefined;
+  openedAtMs: number;
+  ended?: WaitEndedShape | undefined;
+  endedEvent: number;
+  closedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.WaitRow`. */
+export function writeWaitRow(w: WireWriter, m: WaitRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.task !== 0) {
+    w.tag(16);
+    w.varint32(m.task);
+  }
+  if (m.declaration !== undefined) {
+    w.tag(26);
+    const at = w.begin();
+    writeWaitDeclaration(w, m.declaration);
+    w.end(at);
+  }
+  if (!Object.is(m.openedAtMs, 0)) {
+    w.tag(33);
+    w.double(m.openedAtMs);
+  }
+  if (m.ended !== undefined) {
+    w.tag(42);
+    const at = w.begin();
+    writeWaitEnded(w, m.ended);
+    w.end(at);
+  }
+  if (m.endedEvent !== 0) {
+    w.tag(48);
+    w.varint32(m.endedEvent);
+  }
+  if (!Object.is(m.closedAtMs, 0)) {
+    w.tag(57);
+    w.double(m.closedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.WaitRow` up to `end`, which is the reader's limit. */
+export function readWaitRow(r: WireReader, end: number): WaitRowShape {
+  let number: number = 0;
+  let task: number = 0;
+  let declaration: WaitDeclarationShape | undefined;
+  let openedAtMs: number = 0;
+  let ended: WaitEndedShape | undefined;
+  let endedEvent: number = 0;
+  let closedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 16:
+        task = r.varint32();
+        break;
+      case 26:
+        declaration = readWaitDeclaration(r, r.enter());
+        r.leave(end);
+        break;
+      case 33:
+        openedAtMs = r.double();
+        break;
+      case 42:
+        ended = readWaitEnded(r, r.enter());
+        r.leave(end);
+        break;
+      case 48:
+        endedEvent = r.varint32();
+        break;
+      case 57:
+        closedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    task,
+    declaration,
+    openedAtMs,
+    ended,
+    endedEvent,
+    closedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.WaitRow` into bytes of its own. */
+export function encodeWaitRow(m: WaitRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.WaitRow`; its bytes fields are views of `bytes`. */
+export function decodeWaitRow(bytes: Uint8Array): WaitRowShape {
+  const r = new WireReader(bytes);
+  return readWaitRow(r, r.limit);
 }

@@ -1,0 +1,14 @@
+import type { EventMeta } from "../event.js";
+import type { MutableRun, MutableTask } from "../state.js";
+import { forgetOpenWait } from "./indices.js";
+
+/** A task ended: nothing that it still waited for is waited for any more. */
+export function closeWaits(run: MutableRun, task: MutableTask, meta: EventMeta): void {
+  for (const number of task.openWaits) {
+    const wait = run.waits[number];
+    if (wait !== undefined) {
+      wait.closedAtMs = meta.atMs;
+      forgetOpenWait(run, wait);
+    }
+  }
+}

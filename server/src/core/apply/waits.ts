@@ -1,0 +1,79 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventMeta, EventValue } from "../event.js";
+import { type MutableRun, type MutableTask, type MutableWait, waitIdentity } from "../state.js";
+import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
+import { forgetOpenWait, indexWait } from "./indices.js";
+import { keepBytes } from "./keep.js";
+import { leasedTaskOf, makeReady, settleTask, taskOf } from "./move-task.js";
+
+/** A task gave its lease back and waits. */
+export function applyTaskSuspended(
+  run: MutableRun,
+  event: EventValue<"taskSuspended">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  const task = leasedTaskOf(run, event.task, event.leaseVersion);
+  for (const declaration of event.opened) {
+    openWait(run, task, declaration, meta);
+  }
+  task.leaseEndReason = LeaseEndReason.SUSPENDED;
+  task.progress = keepBytes(event.progress) ?? task.progress;
+  task.unacknowledgedOffers = 0;
+  task.suspensions++;
+  task.sessionId = "";
+  hooks.leaseOver(run, task.number, "");
+  settleTask(run, task, event.next, { meta, hooks });
+}
+
+function openWait(
+  run: MutableRun,
+  task: MutableTask,
+  declaration: WaitDeclarationShape,
+  meta: EventMeta,
+): void {
+  const identity = waitIdentity(task.number, declaration.name, declaration.key);
+  if (run.waitsByIdentity.has(identity)) {
+    throw new CorruptHistory(`wait "${declaration.name}" to be opened once`, "it was before");
+  }
+  const wait: MutableWait = {
+    number: run.waits.length,
+    task: task.number,
+    declaration,
+    openedAtMs: meta.atMs,
+    ended: undefined,
+    endedEvent: 0,
+    closedAtMs: 0,
+  };
+  run.waits.push(wait);
+  indexWait(run, wait);
+}
+
+/** What a task waited for is there. */
+export function applyWaitEnded(
+  run: MutableRun,
+  event: EventValue<"waitEnded">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  const wait = run.waits[event.wait];
+  if (wait === undefined || wait.closedAtMs !== 0 || wait.task !== event.task) {
+    throw new CorruptHistory(
+      `an open wait ${event.wait} of task ${event.task} in run "${run.runId}"`,
+      wait === undefined ? `it has ${run.waits.length}` : `it is one of task ${wait.task}, or over`,
+    );
+  }
+  wait.ended = event;
+  wait.endedEvent = meta.number;
+  wait.closedAtMs = meta.atMs;
+  forgetOpenWait(run, wait);
+  const task = taskOf(run, wait.task);
+  if (task.status === TaskStatus.SUSPENDED) {
+    makeReady(run, task, meta, hooks);
+  } else {
+    hooks.taskMoved(run, task.number);
+  }
+}

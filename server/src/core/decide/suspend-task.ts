@@ -1,0 +1,227 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { SuspendTask, WaitFor } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { encodeUtf8 } from "../identity/utf8.js";
+import { holds, leaseLost } from "../lease-standing.js";
+import { limits } from "../limits.js";
+import { fingerprintConflict, invalidField, type Rejection } from "../rejection.js";
+import { type Run, type Task, type Wait, waitIdentity } from "../state.js";
+import { describeSubject } from "../wait-subject.js";
+import { declareWait, fitsDeclaration } from "./declare-wait.js";
+import { doubtOpenCalls } from "./doubts.js";
+import { endWait, isDue, overdue, type WaitOutcome } from "./end-waits.js";
+import { findTask, taskNotFound } from "./find.js";
+
+/**
+ * Gives a task back until something it waits for is there. Refusals, in order: no task, other waits than this lease was suspended with,
+ * lease lost, then for each wait: a name that was recorded for another kind of wait, one whose outcome was given before, a time too far
+ * ahead; more waits than a run may have. The same again is answered `existing`.
+ */
+export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  if (!holds(task, command.leaseVersion)) {
+    return repeated(run, task, command, ctx);
+  }
+  const plan = planWaits(run, task, command, ctx);
+  if ("reason" in plan) {
+    return reject(plan);
+  }
+  const isCancelled = run.cancelRequestedAtMs !== 0;
+  const next = isCancelled
+    ? TaskStatus.CANCELLED
+    : plan.hasUnseen
+      ? TaskStatus.READY
+      : TaskStatus.SUSPENDED;
+  const suspended: EventBody = {
+    case: "taskSuspended",
+    value: {
+      task: task.number,
+      leaseVersion: command.leaseVersion,
+      opened: isCancelled ? [] : plan.opened,
+      waits: isCancelled ? [] : plan.numbers,
+      seenThrough: command.seenThrough,
+      next,
+      progress: command.progress,
+    },
+  };
+  const ends = isCancelled ? [] : plan.ends;
+  return accept([...doubtOpenCalls(run, task.number, task.leaseVersion), suspended, ...ends]);
+}
+
+/** Something that is there already. */
+interface Ending {
+  readonly wait: Pick<Wait, "number" | "task">;
+  readonly atMs: number;
+  readonly outcome: WaitOutcome;
+}
+
+/** What becomes of the waits of a Suspend. */
+class WaitPlan {
+  /** Those that are new. */
+  readonly opened: WaitDeclarationShape[] = [];
+  /** Numbers of all. */
+  readonly numbers: number[] = [];
+  /** True when one ended beyond what the code has seen. */
+  hasUnseen = false;
+  readonly #endings: Ending[] = [];
+  readonly #run: Run;
+  readonly #task: Task;
+  readonly #nowMs: number;
+
+  constructor(run: Run, task: Task, { nowMs }: DecideContext) {
+    this.#run = run;
+    this.#task = task;
+    this.#nowMs = nowMs;
+  }
+
+  /** The ends of those for which the thing is there already, the earliest first. */
+  get ends(): EventBody[] {
+    return this.#endings
+      .sort((one, other) => one.atMs - other.atMs)
+      .map(({ wait, outcome }) => endWait(wait, outcome));
+  }
+
+  /** One that was recorded before. */
+  know({ number, declaration, closedAtMs, endedEvent }: Wait, seenThrough: number): void {
+    this.numbers.push(number);
+    this.hasUnseen ||= endedEvent > seenThrough;
+    if (closedAtMs === 0) {
+      this.#lookAhead(number, declaration);
+    }
+  }
+
+  /** One that begins now. */
+  open(declaration: WaitDeclarationShape): void {
+    const number = this.#run.waits.length + this.opened.length;
+    this.numbers.push(number);
+    this.opened.push(declaration);
+    this.#lookAhead(number, declaration);
+  }
+
+  #lookAhead(number: number, declaration: Wait["declaration"]): void {
+    if (isDue(declaration.dueAtMs, this.#nowMs)) {
+      const wait = { number, task: this.#task.number };
+      const outcome = overdue(declaration);
+      this.#endings.push({ wait, atMs: declaration.dueAtMs, outcome });
+    }
+  }
+}
+
+function planWaits(
+  run: Run,
+  task: Task,
+  command: SuspendTask,
+  ctx: DecideContext,
+): WaitPlan | Rejection {
+  const plan = new WaitPlan(run, task, ctx);
+  for (const [index, wanted] of command.waits.entries()) {
+    const known = findWait(run, task, wanted);
+    const refusal =
+      known === undefined
+        ? openWait(plan, wanted, index, ctx)
+        : refuseKnown(known, wanted, { command, index, ctx });
+    if (refusal !== undefined) {
+      return refusal;
+    }
+    if (known !== undefined) {
+      plan.know(known, command.seenThrough);
+    }
+  }
+  return run.waits.length + plan.opened.length > limits.waitsMax ? tooMany() : plan;
+}
+
+function openWait(
+  plan: WaitPlan,
+  wanted: WaitFor,
+  index: number,
+  ctx: DecideContext,
+): Rejection | undefined {
+  const declaration = declareWait(wanted, ctx);
+  if ("reason" in declaration) {
+    return invalidField(`waits[${index}]`, declaration.expected, declaration.actual);
+  }
+  plan.open(declaration);
+  return undefined;
+}
+
+function findWait(run: Run, task: Task, { name, key }: WaitFor): Wait | undefined {
+  return run.waits[run.waitsByIdentity.get(waitIdentity(task.number, name, key)) ?? -1];
+}
+
+function refuseKnown(
+  known: Wait,
+  wanted: WaitFor,
+  parts: { readonly command: SuspendTask; readonly index: number; readonly ctx: DecideContext },
+): Rejection | undefined {
+  const { command, index, ctx } = parts;
+  if (!fitsDeclaration(wanted, known.declaration)) {
+    return waitConflict(known, wanted, ctx);
+  }
+  return known.endedEvent !== 0 && known.endedEvent <= command.seenThrough
+    ? invalidField(
+        `waits[${index}]`,
+        `a wait whose outcome was not yet given to the code (seen_through is ${command.seenThrough})`,
+        `"${wanted.name}", which ended with event ${known.endedEvent}`,
+      )
+    : undefined;
+}
+
+function waitConflict(known: Wait, wanted: WaitFor, ctx: DecideContext): Rejection {
+  const recorded = describeSubject(known.declaration.subject);
+  const received = describeSubject(wanted.subject);
+  return fingerprintConflict({
+    entity: "wait",
+    id: wanted.key === undefined ? wanted.name : `${wanted.name}/${wanted.key}`,
+    recorded: ctx.sha256(encodeUtf8(recorded)),
+    received: ctx.sha256(encodeUtf8(received)),
+    differs: "subject",
+  });
+}
+
+function repeated(run: Run, task: Task, command: SuspendTask, ctx: DecideContext): Decision {
+  const isSuspended =
+    task.leaseVersion === command.leaseVersion && task.leaseEndReason === LeaseEndReason.SUSPENDED;
+  if (!isSuspended) {
+    return reject(leaseLost(task, command.leaseVersion));
+  }
+  for (const wanted of command.waits) {
+    const known = findWait(run, task, wanted);
+    if (known !== undefined && !fitsDeclaration(wanted, known.declaration)) {
+      return reject(waitConflict(known, wanted, ctx));
+    }
+    // A run that was asked to stop opened no waits.
+    if (known === undefined && run.cancelRequestedAtMs === 0) {
+      return reject(otherWaits(run, task, command, ctx));
+    }
+  }
+  return acceptExisting();
+}
+
+function otherWaits(run: Run, task: Task, command: SuspendTask, ctx: DecideContext): Rejection {
+  const recorded = run.waits.filter((wait) => wait.task === task.number);
+  const names = (waits: readonly { readonly name: string }[]): Uint8Array =>
+    ctx.sha256(encodeUtf8(waits.map(({ name }) => name).join("\n")));
+  return fingerprintConflict({
+    entity: "suspension",
+    id: run.plan.tasks[task.number]?.name ?? "",
+    recorded: names(recorded.map(({ declaration }) => declaration)),
+    received: names(command.waits),
+    differs: "waits",
+  });
+}
+
+function tooMany(): Rejection {
+  return {
+    reason: "PAWL_TOO_LARGE",
+    message: `Expected at most ${limits.waitsMax} waits in a run, but this would be one more. Split the work into several runs.`,
+    detail: { case: "overloaded", value: { resource: "waits", bound: `${limits.waitsMax} waits` } },
+  };
+}

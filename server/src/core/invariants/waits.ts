@@ -1,0 +1,85 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { type Run, type Task, type Wait, waitIdentity } from "../state.js";
+import { isTaskClosed } from "../transitions.js";
+import { subjectKey } from "../wait-subject.js";
+import { breaches, type Rule, type Violation } from "./violation.js";
+
+/** Violations of waits, and of what finds them. */
+export function findWaitViolations(run: Run): Violation[] {
+  const open = run.waits.filter((wait) => wait.closedAtMs === 0);
+  const bySubject = open.filter((wait) => subjectKey(wait.declaration) !== undefined).length;
+  const indexed = [...run.openWaitsBySubject.values()].reduce((sum, of) => sum + of.length, 0);
+  return [
+    ...breaches("run", [
+      [
+        run.waitsByIdentity.size === run.waits.length,
+        `${run.waits.length} waits in the index`,
+        `${run.waitsByIdentity.size}`,
+      ],
+      [indexed === bySubject, `${bySubject} open waits by subject`, `${indexed}`],
+    ]),
+    ...run.waits.flatMap((wait, number) =>
+      breaches(`wait ${number}`, rulesOfWait(run, wait, number)),
+    ),
+    ...run.tasks.flatMap((task) => breaches(`task ${task.number}`, rulesOfWaiting(run, task))),
+  ];
+}
+
+function rulesOfWait(run: Run, wait: Wait, number: number): Rule[] {
+  const { declaration, ended, endedEvent, closedAtMs } = wait;
+  const task = run.tasks[wait.task];
+  const isOpen = closedAtMs === 0;
+  const key = subjectKey(declaration);
+  const others = key === undefined ? undefined : run.openWaitsBySubject.get(key);
+  return [
+    [wait.number === number, `number ${number}`, `${wait.number}`],
+    [task !== undefined, "a task of the run", `${wait.task}`],
+    [
+      run.waitsByIdentity.get(waitIdentity(wait.task, declaration.name, declaration.key)) ===
+        number,
+      "its number in the index",
+      declaration.name,
+    ],
+    [
+      task?.openWaits.includes(number) === isOpen,
+      "a place among its task's exactly while it is open",
+      `${task?.openWaits}`,
+    ],
+    [
+      key === undefined || (others?.includes(number) ?? false) === isOpen,
+      "a place by its subject exactly while it is open",
+      `${others}`,
+    ],
+    [
+      !isOpen || (task !== undefined && !isTaskClosed(task.status)),
+      "an open task while it is open",
+      `${task?.status}`,
+    ],
+    [(ended === undefined) === (endedEvent === 0), "an end with its event", `${endedEvent}`],
+    [!isOpen || ended === undefined, "no end while it is open", `${endedEvent}`],
+    [endedEvent <= run.eventCount, "an end among the events", `${endedEvent}`],
+  ];
+}
+
+function rulesOfWaiting(run: Run, task: Task): Rule[] {
+  const isSuspended = task.status === TaskStatus.SUSPENDED;
+  const { openWaits } = task;
+  return [
+    [!isSuspended || openWaits.length > 0, "an open wait while SUSPENDED", "there is none"],
+    [
+      task.suspensions <= task.leaseVersion,
+      "no more suspensions than leases",
+      `${task.suspensions} of ${task.leaseVersion}`,
+    ],
+    [
+      openWaits.every((number, at) => number > (openWaits[at - 1] ?? -1)),
+      "open waits by rising number",
+      `${openWaits}`,
+    ],
+    [
+      openWaits.every((number) => run.waits[number]?.task === task.number),
+      "only its own waits",
+      `${openWaits}`,
+    ],
+  ];
+}

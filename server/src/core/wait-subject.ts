@@ -1,0 +1,24 @@
+import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import type { WaitSubject } from "./command.js";
+
+/** What identifies what is waited for, as text: two waits of one name must agree in it. */
+export function describeSubject(subject: WaitSubject | WaitDeclarationShape["subject"]): string {
+  switch (subject.case) {
+    case "timer":
+      return "timer";
+    case undefined:
+      return "nothing";
+  }
+}
+
+/**
+ * What an open wait is found by when the thing it waits for happens: its kind and the thing's name or number. Undefined for time, which
+ * is found by the deadline of the task.
+ */
+export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): string | undefined {
+  switch (subject.case) {
+    case "timer":
+    case undefined:
+      return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import type { TaskWaitShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { SuspendTask, TaskRef, WaitFor, WaitSubject } from "../../core/command.js";
+import { limits } from "../../core/limits.js";
+import { badField } from "../refusals.js";
+import { requireCount, requireId, requireNumber } from "../validate/fields.js";
+
+/** What a task is suspended with. */
+export interface SuspendParts {
+  readonly leaseVersion: number;
+  readonly seenThrough: number;
+  readonly waits: readonly TaskWaitShape[];
+}
+
+/**
+ * The command that gives a task back until something is there, checked. Paths of fields are relative to the item.
+ *
+ * @throws RejectionError PAWL_INVALID_FIELD.
+ */
+export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask {
+  const { leaseVersion, seenThrough, waits } = parts;
+  requireCount(waits.length, "waits", limits.batchItemsMax);
+  const names = new Set<string>();
+  const checked = waits.map((wait, index) => {
+    const field = `waits[${index}]`;
+    const { name, key } = wait;
+    requireId("step", name, `${field}.name`);
+    if (key !== undefined) {
+      requireId("discriminator", key, `${field}.key`);
+    }
+    const identity = JSON.stringify([name, key]);
+    if (names.has(identity)) {
+      throw badField(field, "a name that no other wait of the item has", `"${name}" again`);
+    }
+    names.add(identity);
+    return { name, key, subject: subjectOf(wait, field) } satisfies WaitFor;
+  });
+  return {
+    kind: "SuspendTask",
+    task,
+    leaseVersion,
+    seenThrough,
+    waits: checked,
+    progress: undefined,
+  };
+}
+
+function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
+  switch (subject.case) {
+    case "timer":
+      return { case: "timer", due: timerDue(subject.value.due, `${field}.timer`) };
+    default:
+      throw badField(`${field}.subject`, "one of timer", "absent");
+  }
+}
+
+type TimerDue = Extract<TaskWaitShape["subject"], { case: "timer" }>["value"]["due"];
+
+function timerDue(due: TimerDue, field: string): Extract<WaitSubject, { case: "timer" }>["due"] {
+  switch (due.case) {
+    case "afterMs":
+      requireNumber(due.value, `${field}.after_ms`, { min: 0, max: limits.timeoutMsMax });
+      return { afterMs: due.value };
+    case "atMs":
+      // How far ahead it may lie is counted from the kernel's own time.
+      requireNumber(due.value, `${field}.at_ms`, { min: 0, max: Number.MAX_SAFE_INTEGER });
+      return { atMs: due.value };
+    default:
+      throw badField(`${field}.due`, "one of after_ms, at_ms", "absent");
+  }
+}

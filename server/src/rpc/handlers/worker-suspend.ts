@@ -1,0 +1,39 @@
+import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import {
+  type SuspendRequest,
+  type SuspendResponseSchema,
+  TaskWaitSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
+import { decodeTaskWait } from "@pawl/proto/v1/worker_service_wire.js";
+import { executeOne } from "../answers.js";
+import type { CallContext } from "../call-scope.js";
+import { suspendCommand } from "../commands/suspend.js";
+import type { Edge } from "../edge.js";
+import { readNamespace, requirePresent } from "../validate/fields.js";
+import { acknowledge, leaseOf } from "./requests.js";
+
+/** Gives a task back until something it waits for is there. */
+export async function suspendTask(
+  edge: Edge,
+  request: SuspendRequest,
+  call: CallContext,
+): Promise<MessageInitShape<typeof SuspendResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const lease = leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
+  const { target, task, leaseVersion } = lease;
+  const { seenThrough } = request;
+  const waits = request.waits.map((wait) => decodeTaskWait(toBinary(TaskWaitSchema, wait)));
+  const command = suspendCommand({ leaseVersion, seenThrough, waits }, task);
+  await acknowledge(edge, lease);
+  const order = { target, command };
+  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => {
+    const state = run.tasks[run.plan.byName.get(task) ?? -1];
+    return {
+      existing: reply.existing,
+      status: state?.status ?? TaskStatus.UNSPECIFIED,
+      version: state?.version ?? 0,
+    };
+  });
+  return { ...value, position };
+}

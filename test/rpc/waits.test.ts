@@ -1,0 +1,96 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claim, complete, json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
+import { openTestServer, type TestServer } from "./support/test-server.js";
+import { timer } from "./support/wait-cases.js";
+import { TestWorker } from "./support/worker.js";
+
+const { method: run } = RunService;
+const { method: work } = WorkerService;
+
+let server: TestServer;
+
+beforeEach(async () => {
+  server = await openTestServer();
+});
+afterEach(async () => {
+  await server.close();
+  expect(server.faults).toEqual([]);
+});
+
+describe.each(["grpc", "json"] as const)("a task suspended over %s", (protocol) => {
+  test("says what it waits for, comes back with the outcome, and has used no attempt", async () => {
+    const client = server[protocol];
+    const first = await leasedRun(client, "r");
+    const step = { name: "s", outcome: { case: "value", value: json(1) } } as const;
+    await client.unary(work.recordSteps, { lease: leaseRef(first), steps: [step] });
+    const request = { lease: leaseRef(first), seenThrough: 3, waits: [timer(60, "soon"), timer()] };
+    expect(await client.unary(work.suspend, request)).toMatchObject({
+      existing: false,
+      status: TaskStatus.SUSPENDED,
+      version: 2,
+    });
+    const { task } = await client.unary(run.getTask, { runId: "r", task: "only" });
+    expect(task?.waitsFor).toMatch(
+      /^Task "only" waits \d+ ms for timer "soon" or 60 min for timer "pause"\.$/,
+    );
+    const again = await claim(client, "kind-r");
+    expect(again).toMatchObject({ attempt: 1, leaseVersion: 2, moreSteps: false });
+    expect(again.outcomes).toMatchObject([{ name: "soon", outcome: { case: "timer" }, number: 5 }]);
+    expect(again.steps.map(({ name, number }) => [name, number])).toEqual([["s", 3]]);
+  });
+
+  test("that waits for nothing that is not there already is READY at once", async () => {
+    const client = server[protocol];
+    const lease = leaseRef(await leasedRun(client, "r"));
+    const request = { lease, waits: [timer(0)] };
+    expect((await client.unary(work.suspend, request)).status).toBe(TaskStatus.READY);
+    expect((await client.unary(work.suspend, request)).existing).toBe(true);
+    await complete(client, await claim(client, "kind-r"), "done");
+  });
+});
+
+describe("a suspend item on the worker stream", () => {
+  test("frees the lease, is answered like any other, and the task comes back on the stream", async () => {
+    await server.grpc.unary(run.startRuns, { runs: [oneTask("r", "k")] });
+    const worker = await TestWorker.connect(server.grpc, {}, { credits: 2 });
+    const { handle, leaseVersion } = await worker.offer();
+    const item = { handle, leaseVersion, correlation: 1, waits: [timer(30)] };
+    worker.send({ suspends: [item] });
+    expect(await worker.answer(1)).toBe("accepted");
+    const again = await worker.offer();
+    expect(again).toMatchObject({ attempt: 1, leaseVersion: 2 });
+    expect(again.outcomes.map(({ name }) => name)).toEqual(["pause"]);
+    worker.send({ suspends: [{ ...item, correlation: 2 }] });
+    expect(await worker.reason(2)).toBe("PAWL_LEASE_LOST");
+  });
+});
+
+describe("GetRecords", () => {
+  test("pages steps and outcomes together, by event number", async () => {
+    const client = server.grpc;
+    const big = json("x".repeat(30_000));
+    let offer = await leasedRun(client, "r");
+    for (let turn = 0; turn < 12; turn++) {
+      const lease = leaseRef(offer);
+      const step = { name: `s${turn}`, outcome: { case: "value", value: big } } as const;
+      await client.unary(work.recordSteps, { lease, steps: [step] });
+      await client.unary(work.suspend, { lease, waits: [timer(0, `t${turn}`)] });
+      offer = await claim(client, "kind-r");
+    }
+    expect(offer.moreSteps).toBe(true);
+    const names = offer.steps.map(({ name, number }) => ({ name, number }));
+    names.push(...offer.outcomes.map(({ name, number }) => ({ name, number })));
+    const last = Math.max(...names.map(({ number }) => number));
+    const request = { lease: leaseRef(offer), afterNumber: last };
+    for await (const page of client.stream(work.getRecords, request)) {
+      names.push(...page.steps, ...page.outcomes);
+    }
+    const inOrder = names.toSorted((one, other) => one.number - other.number);
+    expect(inOrder.map(({ name }) => name)).toEqual(
+      Array.from({ length: 12 }, (_, turn) => [`s${turn}`, `t${turn}`]).flat(),
+    );
+  });
+});
