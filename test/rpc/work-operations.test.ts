@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -263,4 +264,27 @@ test("an operation is read with its contents, and listed without", async () => {
   expect(operations).toHaveLength(1);
   expect(operations[0]?.payload).toBeUndefined();
   expect(operations[0]?.result).toBeUndefined();
+});
+
+test("large content of an operation in scope NAMESPACE lies with the operation, not with the run that performs it", async () => {
+  const large = operation("mail", SinkKind.OPAQUE, {
+    scope: OperationScope.NAMESPACE,
+    key: "invoice-7",
+    payload: json("x".repeat(40_000)),
+  });
+  const { key, payload } = expectCase(await intend("i1", large), "proceed");
+  const result = json("y".repeat(50_000));
+  const observation = { outcome: { case: "result", value: result } } as const;
+  expect(await observe({ key, intentId: "i1", observation })).toBe("accepted");
+  const { operation: stored } = await server.grpc.unary(ops.getOperation, { key });
+  const read = async (content: Payload | undefined): Promise<number> => {
+    const sha256 = content?.body.case === "blob" ? content.body.value.sha256 : new Uint8Array(0);
+    let bytes = 0;
+    for await (const { data } of server.grpc.stream(run.readBlob, { operationKey: key, sha256 })) {
+      bytes += data.length;
+    }
+    return bytes;
+  };
+  expect(await read(payload)).toBe(40_002);
+  expect(await read(stored?.result)).toBe(50_002);
 });

@@ -199,7 +199,11 @@ export interface KernelApi {
   /** Content that was moved out of line. */
   readBlob(target: Target, sha256: Uint8Array): AsyncIterable<Uint8Array>;
   /** Stores content above the inline bound durably and answers the payload that refers to it; for payloads within the bound answers them as they are. */
-  admitPayload(target: Target, payload: Uint8Array): Promise<Uint8Array>;
+  admitPayload(
+    target: Target,
+    payload: Uint8Array,
+    options: { readonly mayBegin: boolean },
+  ): Promise<Uint8Array>;
   /** Connects a worker session, or the same one again. */
   connectSession(hello: SessionHello, listener: SessionListener): Promise<WorkerSession>;
   /** Memory only: renews a lease by name; the answer is its length in ms, or why it is refused. */

@@ -234,12 +234,16 @@ export class Kernel implements KernelApi {
     yield* this.#parts.blobs.read(resident.number, sha256);
   }
 
-  async admitPayload(target: Target, payload: Uint8Array): Promise<Uint8Array> {
+  async admitPayload(
+    target: Target,
+    payload: Uint8Array,
+    options: { readonly mayBegin: boolean },
+  ): Promise<Uint8Array> {
     this.#requireWorking();
     if (this.#loop.held !== undefined) {
       throw new RejectionError(this.#loop.held);
     }
-    return await this.#parts.blobs.admit(target, payload);
+    return await this.#parts.blobs.admit(target, payload, options);
   }
 
   connectSession(hello: SessionHello, listener: SessionListener): Promise<WorkerSession> {

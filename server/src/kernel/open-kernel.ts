@@ -1,3 +1,4 @@
+import type { Rejection } from "../core/rejection.js";
 import type { Fence, Store } from "../log/store.js";
 import { type Log, silentLog } from "../observe/log.js";
 import { type Meter, noMeter } from "../observe/meter.js";
@@ -64,6 +65,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const positions = codecOf(options, recovery);
   const committer = new Committer(store, fence, recovery.head);
   const disk = new DiskWatch(store, timers, (error) => loop.fail(error));
+  const admit = (): Rejection | undefined => disk.refuseNew();
   const checkpointer = new Checkpointer({
     ...{ store, fence, recovery, residency, timers },
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
@@ -77,7 +79,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       observe: { clock, meter: options.meter ?? noMeter },
       random: options.random ?? nodeRandom,
       nextRunNumber: recovery.nextRunNumber,
-      admit: () => disk.refuseNew(),
+      admit,
       isLagging: () => checkpointer.isLagging(),
     },
     {
@@ -119,7 +121,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       head: () => loop.durableHead,
     }),
     lists: new Lists({ store, partition, residency, runs, ready }),
-    blobs: new Blobs({ store, fence, partition, loop, timers, ready }),
+    blobs: new Blobs({ store, fence, partition, loop, timers, ready, admit }),
     openWorkKnown: ready,
   });
   return kernel;

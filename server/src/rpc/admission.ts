@@ -12,7 +12,7 @@ export function isLarge(payload: Uint8Array | undefined): payload is Uint8Array 
  * The payload as it is to be recorded: a reference when it is large (its content is then durable already), else undefined, which
  * means as it is.
  *
- * @throws RejectionError (as a rejection) when it is ill-formed or cannot be stored.
+ * @throws RejectionError (as a rejection) when it is ill-formed, or there is nothing that it could be part of.
  */
 export async function admit(
   edge: Edge,
@@ -24,5 +24,22 @@ export async function admit(
     return undefined;
   }
   scanPayload(payload, field);
-  return await edge.kernel.admitPayload(target, payload);
+  return await edge.kernel.admitPayload(target, payload, { mayBegin: false });
+}
+
+/**
+ * The same for the content with which a run or an operation of scope NAMESPACE begins: it is stored before there is such a thing. The
+ * caller has checked everything else.
+ */
+export async function admitFirst(
+  edge: Edge,
+  target: Target,
+  payload: Uint8Array | undefined,
+  field: string,
+): Promise<Uint8Array | undefined> {
+  if (!isLarge(payload)) {
+    return undefined;
+  }
+  scanPayload(payload, field);
+  return await edge.kernel.admitPayload(target, payload, { mayBegin: true });
 }

@@ -1,4 +1,5 @@
 import { decodePayload } from "@pawl/proto/v1/payload_wire.js";
+import type { Rejection } from "@pawl/server/core/rejection.js";
 import { Blobs } from "@pawl/server/kernel/storage/blobs.js";
 import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import { blobKey, rangeOfKind } from "@pawl/server/log/key.js";
@@ -14,10 +15,10 @@ const large = payload(text);
 const content = new TextEncoder().encode(JSON.stringify(text));
 const contentHash = sha256(content);
 
-function blobsOf(memory: MemoryKernel): Blobs {
+function blobsOf(memory: MemoryKernel, refusal?: Rejection): Blobs {
   const { store, loop, ready } = memory.kernel;
   const parts = { store, fence: testFence, partition: testPartition, loop, ready };
-  return new Blobs({ ...parts, timers: memory.time });
+  return new Blobs({ ...parts, timers: memory.time, admit: () => refusal });
 }
 
 async function readAll(blobs: Blobs, number: number, hash = contentHash): Promise<Uint8Array> {
@@ -33,6 +34,9 @@ function isContent(bytes: Uint8Array): boolean {
   return Buffer.compare(bytes, content) === 0;
 }
 
+/** Content with which a run begins. */
+const first = { mayBegin: true };
+
 async function blobRows(memory: MemoryKernel): Promise<number> {
   const rows = await memory.kernel.store.read(rangeOfKind(blobKey.kind, testPartition));
   return rows.length;
@@ -40,7 +44,7 @@ async function blobRows(memory: MemoryKernel): Promise<number> {
 
 /** Stores the input of a run and starts it. */
 async function startLarge(memory: MemoryKernel, blobs: Blobs, runId: string): Promise<number> {
-  const input = await blobs.admit(runOf(runId), large);
+  const input = await blobs.admit(runOf(runId), large, first);
   const asked = memory.kernel.ask(runOf(runId), startRun(onePlan, { runId, input }));
   await memory.time.settle();
   const outcome = await asked;
@@ -57,7 +61,7 @@ describe("content above the inline bound", () => {
     const other = memory.kernel.ask(runOf("other"), startRun(onePlan, { runId: "other" }));
     await memory.time.settle();
     await other;
-    const input = await blobs.admit(runOf("r1"), large);
+    const input = await blobs.admit(runOf("r1"), large, first);
     expect(decodePayload(input)).toMatchObject({
       contentType: "application/json",
       body: { case: "blob", value: { sha256: contentHash, sizeBytes: BigInt(content.length) } },
@@ -72,7 +76,7 @@ describe("content above the inline bound", () => {
   it("belongs to the run that begins, although others begin in between", async () => {
     const memory = await MemoryKernel.create();
     const blobs = blobsOf(memory);
-    const input = await blobs.admit(runOf("r1"), large);
+    const input = await blobs.admit(runOf("r1"), large, first);
     for (const runId of ["a", "b"]) {
       memory.kernel.ask(runOf(runId), startRun(onePlan, { runId })).catch(() => undefined);
     }
@@ -85,7 +89,7 @@ describe("content above the inline bound", () => {
 
   it("never comes to belong to another run because a crash took its own", async () => {
     const memory = await MemoryKernel.create();
-    await blobsOf(memory).admit(runOf("r1"), large);
+    await blobsOf(memory).admit(runOf("r1"), large, first);
     memory.powerCut();
     await memory.open();
     await memory.time.settle();
@@ -111,8 +115,38 @@ describe("content above the inline bound", () => {
   it("within the bound stays where it is", async () => {
     const memory = await MemoryKernel.create();
     const small = payload("x".repeat(30_000));
-    expect(await blobsOf(memory).admit(runOf("r1"), small)).toBe(small);
+    expect(await blobsOf(memory).admit(runOf("r1"), small, first)).toBe(small);
     expect(await blobRows(memory)).toBe(0);
+  });
+});
+
+describe("content of nothing", () => {
+  it.each([
+    [
+      "of a run that is not there and does not begin",
+      undefined,
+      { mayBegin: false },
+      "PAWL_RUN_NOT_FOUND",
+    ],
+    [
+      "of a start while the disk is low",
+      { reason: "PAWL_DISK_LOW", message: "low" } as const,
+      { mayBegin: true },
+      "PAWL_DISK_LOW",
+    ],
+  ])("%s is refused and not stored", async (_name, refusal, options, code) => {
+    const memory = await MemoryKernel.create();
+    const blobs = blobsOf(memory, refusal);
+    await expect(blobs.admit(runOf("none"), large, options)).rejects.toMatchObject({ code });
+    expect(await blobRows(memory)).toBe(0);
+  });
+
+  it("of a run that is there is stored also while the disk is low", async () => {
+    const memory = await MemoryKernel.create();
+    await startLarge(memory, blobsOf(memory), "r1");
+    const low = blobsOf(memory, { reason: "PAWL_DISK_LOW", message: "low" });
+    const other = payload("lwap".repeat(20_000));
+    expect(await low.admit(runOf("r1"), other, { mayBegin: false })).not.toBe(other);
   });
 });
 
@@ -121,7 +155,7 @@ describe("content that no event names", () => {
     const memory = await MemoryKernel.create();
     const blobs = blobsOf(memory);
     const number = await startLarge(memory, blobs, "r1");
-    await blobs.admit(runOf("never"), large);
+    await blobs.admit(runOf("never"), large, first);
     expect(await blobRows(memory)).toBe(6);
     await memory.time.advance(3_500_000);
     expect(await blobRows(memory)).toBe(6);
@@ -134,7 +168,7 @@ describe("content that no event names", () => {
     const memory = await MemoryKernel.create();
     const blobs = blobsOf(memory);
     const number = await startLarge(memory, blobs, "r1");
-    await blobs.admit(runOf("never"), large);
+    await blobs.admit(runOf("never"), large, first);
     memory.powerCut();
     await memory.time.advance(2 * 3_600_000);
     await memory.open();
@@ -148,7 +182,7 @@ describe("content that no event names", () => {
   it("stays when it was sent again within the hour", async () => {
     const memory = await MemoryKernel.create();
     const blobs = blobsOf(memory);
-    await blobs.admit(runOf("r1"), large);
+    await blobs.admit(runOf("r1"), large, first);
     await memory.time.advance(3_500_000);
     const number = await startLarge(memory, blobs, "r1");
     await memory.time.advance(24 * 3_600_000);
@@ -159,7 +193,7 @@ describe("content that no event names", () => {
     const memory = await MemoryKernel.create();
     const blobs = blobsOf(memory);
     await startLarge(memory, blobs, "r1");
-    await blobs.admit(runOf("never"), large);
+    await blobs.admit(runOf("never"), large, first);
     await memory.time.advance(5000);
     memory.powerCut();
     const store = memory.disk.open({ epoch: testFence.epoch });

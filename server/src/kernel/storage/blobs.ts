@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
 import { limits } from "../../core/limits.js";
-import { notFound } from "../../core/rejection.js";
+import { notFound, type Rejection } from "../../core/rejection.js";
 import { toHex } from "../../log/bytes.js";
 import { blobKey } from "../../log/key.js";
 import { readRow, writeRow } from "../../log/row.js";
@@ -9,7 +9,7 @@ import { sha256 } from "../../log/sha256.js";
 import type { Fence, RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
 import type { Loop } from "../loop.js";
-import { RejectionError, type Target } from "../outcome.js";
+import { RejectionError, type Target, targetNotFound } from "../outcome.js";
 import type { Timers } from "../ports.js";
 import { blobMarkPut } from "./blob-marks.js";
 import { BlobSweeper } from "./blob-sweeper.js";
@@ -21,6 +21,8 @@ export interface BlobsParts {
   readonly partition: number;
   readonly loop: Loop;
   readonly timers: Timers;
+  /** Asked before content is stored for an aggregate that does not exist yet: why it must be refused now, or undefined. */
+  readonly admit: () => Rejection | undefined;
   /** Resolves when all that the log's tail holds is in memory; sweeping begins then. */
   readonly ready: Promise<void>;
 }
@@ -52,17 +54,21 @@ export class Blobs {
 
   /**
    * Stores the content of an encoded `pawl.v1.Payload` above the inline bound durably, and answers the payload that refers to it. A payload
-   * within the bound is answered as it is. The run need not exist yet: it will have the number under which its content lies.
-   * @throws StoreFailed
+   * within the bound is answered as it is. With `mayBegin` the run need not exist yet: it will have the number under which its content lies.
+   * @throws RejectionError when there is no such run and it may not begin, or not while the disk is low; StoreFailed
    */
-  async admit(target: Target, payload: Uint8Array): Promise<Uint8Array> {
+  async admit(
+    target: Target,
+    payload: Uint8Array,
+    { mayBegin }: { readonly mayBegin: boolean },
+  ): Promise<Uint8Array> {
     const decoded = decodePayload(payload);
     if (payload.length <= limits.inlineBytesMax || decoded.body.case !== "data") {
       return payload;
     }
     const content = decoded.body.value;
     const contentHash = sha256(content);
-    const runNumber = await this.#numberOf(target);
+    const runNumber = await this.#numberOf(target, mayBegin);
     this.#sweeper.admitted(runNumber, contentHash);
     await this.#write(runNumber, contentHash, content);
     return encodePayload({
@@ -119,14 +125,23 @@ export class Blobs {
     });
   }
 
-  async #numberOf(target: Target): Promise<number> {
+  async #numberOf(target: Target, mayBegin: boolean): Promise<number> {
     for (;;) {
       const found = this.#parts.loop.find(target);
       if (!(found instanceof Promise)) {
-        return found?.number ?? this.#parts.loop.numbers.reserve(target);
+        return found?.number ?? this.#reserve(target, mayBegin);
       }
       await found;
     }
+  }
+
+  /** What begins nothing stores nothing: else anyone could fill a disk with content of runs that do not exist, or a low one with refused starts. */
+  #reserve(target: Target, mayBegin: boolean): number {
+    const refusal = mayBegin ? this.#parts.admit() : targetNotFound(target);
+    if (refusal !== undefined) {
+      throw new RejectionError(refusal);
+    }
+    return this.#parts.loop.numbers.reserve(target);
   }
 
   async #write(runNumber: number, contentHash: Uint8Array, content: Uint8Array): Promise<void> {

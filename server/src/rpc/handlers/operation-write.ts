@@ -24,7 +24,7 @@ import {
   type OperationRequestShape,
 } from "@pawl/proto/v1/operation_wire.js";
 import type { Target } from "../../kernel/outcome.js";
-import { admit, isLarge } from "../admission.js";
+import { admit, admitFirst, isLarge } from "../admission.js";
 import { type Accepted, executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import {
@@ -62,7 +62,8 @@ export async function intendOperation(
   if (lease !== undefined) {
     await acknowledge(edge, lease);
   }
-  const admitted = await admit(edge, target, operation.payload, "operation.payload");
+  const store = isNamespace ? admitFirst : admit;
+  const admitted = await store(edge, target, operation.payload, "operation.payload");
   const recorded = admitted === undefined ? command : { ...command, payload: admitted };
   const order = { target, command: recorded };
   const { value, position } = await executeOne(edge, order, call.caller, answerOf);
@@ -95,6 +96,7 @@ export async function observeOperation(
   const observation = decodeObservation(
     toBinary(ObservationSchema, requirePresent(request.observation, "observation")),
   );
+  observedOutcome(observation); // What is bad is not stored either.
   const { outcome } = observation;
   const result = outcome.case === "result" ? outcome.value : undefined;
   const admitted = await admit(edge, target, result, "observation.result");
@@ -136,6 +138,7 @@ export async function reconcileOperation(
   const reconciliation = decodeReconciliation(
     toBinary(ReconciliationSchema, requirePresent(request.reconciliation, "reconciliation")),
   );
+  findingOf(reconciliation); // What is bad is not stored either.
   const { finding } = reconciliation;
   const found = finding.case === "found" ? finding.value : undefined;
   const admitted = await admit(edge, target, found, "reconciliation.found");

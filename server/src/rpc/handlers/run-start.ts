@@ -20,7 +20,7 @@ import { limits } from "../../core/limits.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
-import { admit } from "../admission.js";
+import { admitFirst } from "../admission.js";
 import { type Durable, executeAll, type Order } from "../answers.js";
 import { awaitEnd } from "../await-end.js";
 import type { CallContext } from "../call-scope.js";
@@ -156,7 +156,7 @@ async function startOrder(
   try {
     const command = startCommand(item, namespace, edge.plans);
     const target: Target = { kind: "run", namespace, runId: item.runId };
-    const input = await admit(edge, target, item.input, "input");
+    const input = await admitFirst(edge, target, item.input, "input");
     return { target, command: input === undefined ? command : { ...command, input } };
   } catch (error) {
     return rejectionOf(edge, error, "StartRuns") ?? internalFault();

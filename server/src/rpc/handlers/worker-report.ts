@@ -56,6 +56,7 @@ async function reportOrder(
   try {
     const item = decodeReportItem(toBinary(ReportItemSchema, report));
     const { target, task } = leaseOf(namespace, item, "");
+    reportCommand(item, task); // What is bad is not stored either.
     const output = item.outcome.case === "output" ? item.outcome.value : undefined;
     const admitted = await admit(edge, target, output, "output");
     return { target, command: reportCommand(item, task, admitted) };

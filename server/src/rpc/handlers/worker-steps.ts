@@ -67,6 +67,7 @@ async function stepOrder(
   { target, task }: NamedLease,
 ): Promise<Order | Rejection> {
   try {
+    stepCommand(item, task); // What is bad is not stored either.
     const value = item.outcome.case === "value" ? item.outcome.value : undefined;
     const admitted = await admit(edge, target, value, "value");
     return { target, command: stepCommand(item, task, admitted) };

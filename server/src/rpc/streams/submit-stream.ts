@@ -3,12 +3,13 @@ import { WireError } from "@pawl/proto/wire/wire-error.js";
 import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Outcome, Receiver } from "../../kernel/outcome.js";
-import { admit, isLarge } from "../admission.js";
+import { admitFirst, isLarge } from "../admission.js";
+import { startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
 import { unavailable, unreadable } from "../refusals.js";
-import { readNamespace, requireId } from "../validate/fields.js";
+import { readNamespace } from "../validate/fields.js";
 import type { ByteStream, ByteStreamListener } from "./byte-stream.js";
 import { Inbox } from "./inbox.js";
 import { SealedMessages } from "./sealed-messages.js";
@@ -149,9 +150,10 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     const inputs = await Promise.all(
       request.starts.map(async (item) => {
         try {
-          requireId("run_id", item.runId, "run_id");
-          const target = targetOf(readNamespace(request.namespace), item.runId);
-          return await admit(this.#edge, target, item.input, "input");
+          const namespace = readNamespace(request.namespace);
+          startCommand(item, namespace, this.#edge.plans); // What is bad is not stored either.
+          const target = targetOf(namespace, item.runId);
+          return await admitFirst(this.#edge, target, item.input, "input");
         } catch (error) {
           return this.#toRejection(error);
         }

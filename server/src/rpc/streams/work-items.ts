@@ -1,7 +1,7 @@
 import type { ItemResultShape, WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
-import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
+import { type Outcome, type Receiver, RejectionError } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { intentAnswer } from "../views/intent-view.js";
@@ -9,7 +9,7 @@ import type { Handle, Handles } from "./handles.js";
 import { mayBeSameStep, reconsiderStep } from "./reconsider-step.js";
 import { stepShape } from "./records.js";
 import { Slots } from "./slots.js";
-import { orderOf, type WorkItem } from "./work-orders.js";
+import { type OrderParts, orderOf, type WorkItem } from "./work-orders.js";
 import type { WorkOutbox } from "./work-outbox.js";
 import type { Preparations } from "./work-preparation.js";
 
@@ -89,13 +89,15 @@ export class WorkItems {
     }
   }
 
-  /** The run that a handle or, without one, an id names. */
-  targetOf(handle: number, runId: string): Target | undefined {
+  /** What an item is turned into an order with; undefined when it names no lease and needs one. */
+  partsOf(work: WorkItem): OrderParts | undefined {
+    const { namespace } = this;
+    const { handle } = work.item;
     const entry = this.#parts.handles.get(handle);
-    if (entry !== undefined) {
-      return entry.target;
-    }
-    return runId === "" ? undefined : { kind: "run", namespace: this.namespace, runId };
+    const needsLease = work.kind !== "observation" || handle !== 0;
+    return entry === undefined && needsLease
+      ? undefined
+      : { namespace, entry, prepared: undefined };
   }
 
   #begin(work: WorkItem, prepared: Preparations | undefined): void {

@@ -1,12 +1,12 @@
 import type { WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Rejection } from "../../core/rejection.js";
-import type { Target } from "../../kernel/outcome.js";
-import { admit, isLarge } from "../admission.js";
+import { admit, admitFirst, isLarge } from "../admission.js";
 import { jsonDocumentOf } from "../content.js";
 import type { JsonDigest } from "../digest/json-digest.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
+import { type OrderParts, orderOf, type WorkItem } from "./work-orders.js";
 
 /** What had to be done about an item before its command could be decided. */
 export interface Prepared {
@@ -21,78 +21,73 @@ export interface Prepared {
 /** What was prepared, by item. */
 export type Preparations = ReadonlyMap<object, Prepared>;
 
-interface LargeItem {
-  readonly item: object;
-  readonly handle: number;
-  readonly runId: string;
+/** An item with content that is kept beside its run. */
+export interface LargeItem {
+  readonly work: WorkItem;
   readonly field: string;
   readonly payload: Uint8Array;
-  readonly isOperation: boolean;
 }
 
 /** The items of a message whose content is too large to be recorded inside an event. Usually there are none. */
 export function largeItems(request: WorkRequestShape): readonly LargeItem[] {
   const found: LargeItem[] = [];
-  const add = (
-    item: { readonly handle: number; readonly runId?: string },
-    field: string,
-    payload: Uint8Array | undefined,
-  ): void => {
+  const add = (work: WorkItem, field: string, payload: Uint8Array | undefined): void => {
     if (isLarge(payload)) {
-      const { handle, runId = "" } = item;
-      found.push({
-        item,
-        handle,
-        runId,
-        field,
-        payload,
-        isOperation: field === "operation.payload",
-      });
+      found.push({ work, field, payload });
     }
   };
   for (const item of request.steps) {
-    add(item, "value", item.outcome.case === "value" ? item.outcome.value : undefined);
+    const value = item.outcome.case === "value" ? item.outcome.value : undefined;
+    add({ kind: "step", item }, "value", value);
   }
   for (const item of request.observations) {
     const outcome = item.observation?.outcome;
-    add(item, "observation.result", outcome?.case === "result" ? outcome.value : undefined);
+    const result = outcome?.case === "result" ? outcome.value : undefined;
+    add({ kind: "observation", item }, "observation.result", result);
   }
   for (const item of request.reconciliations) {
     const finding = item.reconciliation?.finding;
-    add(item, "reconciliation.found", finding?.case === "found" ? finding.value : undefined);
+    const value = finding?.case === "found" ? finding.value : undefined;
+    add({ kind: "reconciliation", item }, "reconciliation.found", value);
   }
   for (const item of request.intents) {
-    add(item, "operation.payload", item.operation?.payload);
+    add({ kind: "intent", item }, "operation.payload", item.operation?.payload);
   }
   for (const item of request.reports) {
-    add(item, "output", item.outcome.case === "output" ? item.outcome.value : undefined);
+    const output = item.outcome.case === "output" ? item.outcome.value : undefined;
+    add({ kind: "report", item }, "output", output);
   }
   return found;
 }
 
-/** Stores large contents durably, and digests those whose identity needs it, all at once. */
+/**
+ * Stores large contents durably, and digests those whose identity needs it, all at once.
+ *
+ * @param partsOf what an item is turned into an order with; undefined for one that names no lease, which is refused later.
+ */
 export async function prepareItems(
   edge: Edge,
   items: readonly LargeItem[],
-  targetOf: (handle: number, runId: string) => Target | undefined,
+  partsOf: (work: WorkItem) => OrderParts | undefined,
 ): Promise<Preparations> {
   const prepared = await Promise.all(
     items.map(async (large): Promise<[object, Prepared]> => {
-      const target = targetOf(large.handle, large.runId);
-      return [large.item, target === undefined ? {} : await prepareItem(edge, large, target)];
+      const parts = partsOf(large.work);
+      return [large.work.item, parts === undefined ? {} : await prepareItem(edge, large, parts)];
     }),
   );
   return new Map(prepared);
 }
 
-async function prepareItem(edge: Edge, large: LargeItem, target: Target): Promise<Prepared> {
-  const { payload, field, isOperation } = large;
+/** The order is made once before anything is stored: so that nothing is for a bad one, and all lies with the run or operation it is for. */
+async function prepareItem(edge: Edge, large: LargeItem, parts: OrderParts): Promise<Prepared> {
+  const { work, payload, field } = large;
   try {
-    const document = isOperation ? jsonDocumentOf(payload, field) : undefined;
-    const [admitted, digest] = await Promise.all([
-      admit(edge, target, payload, field),
-      document === undefined ? undefined : edge.digester.digestJson(document),
-    ]);
+    const document = work.kind === "intent" ? jsonDocumentOf(payload, field) : undefined;
+    const digest = document === undefined ? undefined : await edge.digester.digestJson(document);
+    const { target } = orderOf(work, { ...parts, prepared: { digest } });
+    const isFirst = work.kind === "intent" && target.kind === "ledger";
+    const admitted = await (isFirst ? admitFirst : admit)(edge, target, payload, field);
     return { admitted, digest };
   } catch (error) {
     return { rejection: rejectionOf(edge, error, "Work") ?? internalFault() };

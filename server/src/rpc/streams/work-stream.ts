@@ -262,9 +262,9 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
       this.#begin(request, undefined);
       return undefined;
     }
-    return prepareItems(this.#edge, large, (handle, runId) =>
-      this.#items.targetOf(handle, runId),
-    ).then((prepared) => this.#begin(request, prepared));
+    return prepareItems(this.#edge, large, (work) => this.#items.partsOf(work)).then((prepared) =>
+      this.#begin(request, prepared),
+    );
   }
 
   #begin(request: WorkRequestShape, prepared: Preparations | undefined): void {
