@@ -56,6 +56,18 @@ export class Draining extends AttemptEnded {
   }
 }
 
+/** The run is paused: no effect may begin. The task is given back, uses no attempt, and goes on when the run is resumed. */
+export class RunPaused extends AttemptEnded {
+  override readonly name: string = "RunPaused";
+
+  constructor() {
+    super(
+      "PAWL_RUN_PAUSED",
+      "The run is paused, so the operation may not begin. The task is given back and goes on when the run is resumed.",
+    );
+  }
+}
+
 /** The attempt's own time (start-to-close) is over. */
 export class TimedOut extends AttemptEnded {
   override readonly name: string = "TimedOut";

@@ -4,6 +4,7 @@ export {
   Cancelled,
   Draining,
   LeaseLost,
+  RunPaused,
   TimedOut,
 } from "./abort-reasons.js";
 export {

@@ -18,7 +18,7 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How a run is ended. */
+/** How a run is ended, paused or resumed. */
 export interface EndOptions {
   /** Why, for people. At most 1,000 bytes. */
   readonly reason?: string;
@@ -61,9 +61,9 @@ export interface RunEvent {
   readonly position: string | undefined;
 }
 
-/** Answer to a cancellation or termination. */
+/** Answer to a cancellation, termination, pause or resumption. */
 export interface EndAnswer {
-  /** True when it had been asked for before: nothing was changed. */
+  /** True when it had been asked for before, or was so already: nothing was changed. */
   readonly existing: boolean;
   /** Version of the run. */
   readonly version: number;
@@ -93,6 +93,13 @@ export interface Run<Output = unknown> {
   watch(options?: WatchOptions): AsyncIterable<RunEvent>;
   /** Asks the run to stop: what waits is cancelled, what runs is told and has its grace. A repeat is harmless. */
   cancel(options?: EndOptions): Promise<EndAnswer>;
+  /**
+   * Pauses the run: nothing of it is offered until it is resumed, and an offer that no worker has taken yet is withdrawn. What runs may go on and
+   * report; at its next `ctx.perform` it gives its task back, which uses no attempt. A repeat is harmless.
+   */
+  pause(options?: EndOptions): Promise<EndAnswer>;
+  /** Lets a paused run go on; what came due meanwhile happens now. A repeat is harmless; give `expectedVersion`, so that it does not end a later pause. */
+  resume(options?: EndOptions): Promise<EndAnswer>;
   /** Ends the run at once, without clean-up. A repeat is harmless. */
   terminate(options?: EndOptions): Promise<EndAnswer>;
   /** Reads the run: status, version, why it is not finished. */

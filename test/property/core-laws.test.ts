@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import { decide } from "@pawl/server/core/decide.js";
 import type { Decision } from "@pawl/server/core/decision.js";
@@ -178,7 +178,8 @@ describe("however the claims, reports and calls of many workers meet", () => {
         machine.start(startOf(chosen));
         play(machine, moves);
         for (const task of machine.state.tasks) {
-          const isReady = task.status === TaskStatus.READY;
+          const isReady =
+            task.status === TaskStatus.READY && machine.state.status === RunStatus.RUNNING;
           const claims = Array.from({ length: claimers }, (_, number) =>
             machine.do({
               kind: "LeaseTask",
@@ -251,12 +252,14 @@ describe("however the claims, reports and calls of many workers meet", () => {
 });
 
 describe("the sequences of these tests", () => {
-  it("reach every event, every task state and every operation state", () => {
+  it("reach every event and every state of runs, tasks and operations", () => {
     const events = new Set<string>();
     const tasks = new Set<TaskStatus>();
     const operations = new Set<OperationStatus>();
+    const runs = new Set<RunStatus>();
     const watch = (run: MutableRun, { body }: Recorded): void => {
       events.add(body.case);
+      runs.add(run.status);
       for (const { status } of run.tasks) tasks.add(status);
       for (const { status } of run.operations) operations.add(status);
     };
@@ -268,6 +271,7 @@ describe("the sequences of these tests", () => {
     const never = ["runFaulted", "storeCreated", "checkpointSealed"];
     expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
     expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
+    expect([...runs].toSorted()).toEqual([...runTransitions.keys()].toSorted());
     expect([...operations].toSorted()).toEqual([...operationTransitions.keys()].toSorted());
   });
 });
@@ -289,6 +293,8 @@ const allEvents = [
   "reviewResolved",
   "cancelRequested",
   "taskCancelled",
+  "runPaused",
+  "runResumed",
   "runClosed",
   "runFaulted",
   "storeCreated",

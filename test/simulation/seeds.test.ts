@@ -54,15 +54,16 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
   it("comes to everything that it is there for", () => {
     const never = [
       ...["taskCompleted", "attemptFailed", "taskTimedOut", "taskCancelled", "stepRecorded"],
+      ...["runPaused", "runResumed", "told PauseRun existing"],
       ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],
-      // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated.
-      ...[1, 2, 3, 4, 5, 6, 7, 8].map((reason) => `lease ended: ${reason}`),
+      // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated, withdrawn.
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 10].map((reason) => `lease ended: ${reason}`),
       ...["result", "result late", "refused", "notSent", "unknown"].map(
         (how) => `observed: ${how}`,
       ),
       ...["found", "absent", "unknown"].map((finding) => `reconciled: ${finding}`),
       ...[1, 2, 3].map((choice) => `resolved: ${choice}`),
-      ...["proceed", "reuse", "lookUp", "wait", "review"].map(
+      ...["proceed", "reuse", "lookUp", "wait", "review", "paused"].map(
         (case_) => `told IntendOperation ${case_}`,
       ),
       ...["StartRun", "CompleteTask", "RecordStep", "ObserveOperation"].map(

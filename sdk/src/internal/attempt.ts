@@ -25,7 +25,7 @@ export type AttemptEnd =
     }
   | { readonly case: "cancelled"; readonly failure: Failure }
   /** Given back, without using an attempt. */
-  | { readonly case: "release" }
+  | { readonly case: "release"; readonly reason: string; readonly delayMs?: number }
   /** Nothing: the attempt is over already. */
   | { readonly case: "nothing" };
 
@@ -92,7 +92,7 @@ function failed(thrown: unknown, state: AttemptState): AttemptEnd {
   const { reason } = state;
   const stopped = reason !== undefined && (thrown === reason || isAbort(thrown));
   if (stopped && reason instanceof Draining) {
-    return { case: "release" };
+    return { case: "release", reason: "The worker is going away." };
   }
   if (stopped && reason instanceof Cancelled) {
     return { case: "cancelled", failure };

@@ -6,7 +6,7 @@ import {
   ObservationItemSchema,
   ReconciliationItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import { AwaitingReview } from "../abort-reasons.js";
+import { AwaitingReview, RunPaused } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import type { AttemptState } from "./attempt-state.js";
 import { payloadBytes } from "./codec.js";
@@ -29,6 +29,8 @@ export interface LeaseLedgerOptions {
   /** Asks the kernel whether the lease still holds. Rejects when it does not. */
   readonly verify: () => Promise<void>;
   readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
+  /** Gives the task back; resolves when the kernel knows. */
+  readonly release: (reason: string) => Promise<void>;
 }
 
 /** The ledger on a worker's stream. Observations leave at once and are not waited for: the stream's order keeps them before what follows. */
@@ -138,6 +140,16 @@ export class LeaseLedger implements Ledger {
     lease.isOver = true;
     state.end(reason);
     return Promise.reject(reason);
+  }
+
+  async awaitResume(): Promise<void> {
+    const { lease, state, release } = this.#options;
+    const reason = new RunPaused();
+    state.end(reason);
+    // The lease counts until the kernel has it back: were the stream lost before, a new one would name and return it.
+    await release("The run is paused.");
+    lease.isOver = true;
+    throw reason;
   }
 
   async assertMayAct(): Promise<void> {

@@ -56,6 +56,8 @@ export interface Ledger {
   wait(delayMs: number): Promise<void>;
   /** A person must decide. Resolves when it is worth asking again; rejects when this performance does not wait for it. */
   awaitReview(reviewId: string, key: string): Promise<void>;
+  /** The run is paused. Rejects: the performance goes on when the run does. */
+  awaitResume(key: string): Promise<void>;
   /** Rejects when nothing may be done any more. Called before each call of the sink. */
   assertMayAct(): Promise<void>;
   /** Content of an operation that is stored apart. */
@@ -114,6 +116,10 @@ export class Performance {
           break;
         case "review":
           await this.#ledger.awaitReview(answer.value.reviewId, answer.value.key);
+          timed = await this.#intend();
+          break;
+        case "paused":
+          await this.#ledger.awaitResume(answer.value.key);
           timed = await this.#intend();
           break;
         default:

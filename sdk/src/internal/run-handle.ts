@@ -76,6 +76,18 @@ export class RunHandle<Output> implements Run<Output> {
     return callUnary((call) => api.runs.cancelRun(request, call), this.#core.unary());
   }
 
+  async pause(options: EndOptions = {}): Promise<EndAnswer> {
+    const { api } = this.#core;
+    const request = this.#endRequest(options);
+    return callUnary((call) => api.runs.pauseRun(request, call), this.#core.unary());
+  }
+
+  async resume(options: EndOptions = {}): Promise<EndAnswer> {
+    const { api } = this.#core;
+    const request = this.#endRequest(options);
+    return callUnary((call) => api.runs.resumeRun(request, call), this.#core.unary());
+  }
+
   async terminate(options: EndOptions = {}): Promise<EndAnswer> {
     const { api } = this.#core;
     const request = this.#endRequest(options);

@@ -105,7 +105,7 @@ export class RunningAttempts {
   /** Gives an offer back that came after the worker began to drain. */
   decline(offer: Offer): void {
     const lease = new Lease(offer);
-    void sendRelease(this.#options.stream, lease, "The worker is going away.");
+    void sendRelease(this.#options.stream, lease, { reason: "The worker is going away." });
   }
 
   /** Cancellation was asked for. */
@@ -122,7 +122,8 @@ export class RunningAttempts {
     }
     if (!running.lease.isOver) {
       running.lease.isOver = true;
-      running.state.end(new LeaseLost(cause));
+      // One that gave its task back knows why already.
+      if (!running.state.isOver) running.state.end(new LeaseLost(cause));
     }
     if (!running.isDone) this.#watchStuck(running);
   }
@@ -145,7 +146,9 @@ export class RunningAttempts {
     await Promise.all(
       gone.map(async (running) => {
         running.state.end(reason);
-        await sendRelease(this.#options.stream, running.lease, "The worker is going away.");
+        await sendRelease(this.#options.stream, running.lease, {
+          reason: "The worker is going away.",
+        });
       }),
     );
   }
@@ -180,6 +183,7 @@ export class RunningAttempts {
       seenThrough: offer.seenThrough,
       verify: () => this.#verify(lease, state),
       load,
+      release: (reason) => sendRelease(stream, lease, { reason }),
     });
     const end = await runAttempt({
       offer,
@@ -202,7 +206,7 @@ export class RunningAttempts {
 
   async #giveBack(running: Running, reason: string): Promise<void> {
     running.isDone = true;
-    const told = sendRelease(this.#options.stream, running.lease, reason);
+    const told = sendRelease(this.#options.stream, running.lease, { reason });
     this.#freeSlot(running);
     await told;
     this.#forget(running);

@@ -29,7 +29,7 @@ export async function sendEnd(
   end: Exclude<AttemptEnd, { case: "nothing" }>,
 ): Promise<void> {
   if (end.case === "release") {
-    await sendRelease(stream, lease, "The worker is going away.");
+    await sendRelease(stream, lease, end);
     return;
   }
   const rejection = await sendReport(stream, lease, end);
@@ -55,12 +55,24 @@ async function sendReport(
   return rejection;
 }
 
+/** How a task is given back. */
+export interface ReleaseParts {
+  /** Why, for people. At most 1,000 bytes; more is cut. */
+  readonly reason: string;
+  /** Not to be offered before, in ms from now. Default 0. */
+  readonly delayMs?: number;
+}
+
 /** Gives a task back; it uses no attempt. */
-export async function sendRelease(stream: WorkStream, lease: Lease, reason: string): Promise<void> {
+export async function sendRelease(
+  stream: WorkStream,
+  lease: Lease,
+  { reason, delayMs = 0 }: ReleaseParts,
+): Promise<void> {
   const { handle, leaseVersion } = lease;
-  await send(stream, lease, 300, (correlation) => ({
+  await send(stream, lease, 1_300, (correlation) => ({
     kind: "release",
-    message: create(ReleaseItemSchema, { handle, leaseVersion, correlation, reason }),
+    message: create(ReleaseItemSchema, { handle, leaseVersion, correlation, reason, delayMs }),
   }));
 }
 

@@ -94,6 +94,11 @@ export class UnaryLedger implements Ledger {
       : wait(delayMs, this.#unary.signal);
   }
 
+  /** An operation that belongs to no run is never paused; should a kernel say so, it is worth asking again. */
+  awaitResume(): Promise<void> {
+    return this.wait(this.#reviewBackoff.nextMs());
+  }
+
   assertMayAct(): Promise<void> {
     this.#unary.signal.throwIfAborted();
     return Promise.resolve();

@@ -8,6 +8,7 @@ import {
 } from "./apply/operations.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
+import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
 import {
@@ -138,6 +139,38 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
     case "reviewResolved":
       applyReviewResolved(run, body.value, meta, hooks);
       break;
+    default:
+      applyToRun(run, body, meta, hooks);
+  }
+}
+
+/** Events of tasks, steps, operations and reviews: `apply` knows them itself. */
+type PartCase =
+  | "taskLeased"
+  | "taskCompleted"
+  | "leaseEnded"
+  | "attemptFailed"
+  | "taskReady"
+  | "taskTimedOut"
+  | "taskCancelled"
+  | "taskSuspended"
+  | "waitEnded"
+  | "stepRecorded"
+  | "operationIntended"
+  | "operationObserved"
+  | "operationDoubted"
+  | "operationReconciled"
+  | "reviewOpened"
+  | "reviewResolved";
+
+/** Events of the run as a whole. */
+function applyToRun(
+  run: MutableRun,
+  body: Exclude<EventBody, { case: PartCase }>,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  switch (body.case) {
     case "cancelRequested":
       applyCancelRequested(run, body.value, meta, hooks);
       break;
@@ -146,6 +179,12 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       break;
     case "runFaulted":
       applyRunFaulted(run, body.value);
+      break;
+    case "runPaused":
+      applyRunPaused(run, body.value, meta, hooks);
+      break;
+    case "runResumed":
+      applyRunResumed(run, meta, hooks);
       break;
     case "runStarted":
     case "storeCreated":

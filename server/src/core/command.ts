@@ -22,6 +22,8 @@ export type Command =
   | ObserveOperation
   | ReconcileOperation
   | FireDeadline
+  | PauseRun
+  | ResumeRun
   | CancelRun
   | TerminateRun
   | ResolveReview;
@@ -188,6 +190,28 @@ export interface ReconcileOperation {
 export interface FireDeadline {
   readonly kind: "FireDeadline";
   readonly task: number;
+}
+
+/** A lease by task and version. */
+export interface LeaseName {
+  readonly task: number;
+  readonly leaseVersion: number;
+}
+
+/** Pauses a run. */
+export interface PauseRun {
+  readonly kind: "PauseRun";
+  readonly expectedVersion: number | undefined;
+  readonly reason: string;
+  /** Leases whose offers no worker has taken yet: they are withdrawn. The kernel fills them in, since acknowledgements are memory only. */
+  readonly untaken: readonly LeaseName[];
+}
+
+/** Lets a paused run go on. */
+export interface ResumeRun {
+  readonly kind: "ResumeRun";
+  readonly expectedVersion: number | undefined;
+  readonly reason: string;
 }
 
 /** Asks a run to stop. */

@@ -1,4 +1,4 @@
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { TaskSpec } from "./plan/task-spec.js";
 import type { Run, Task } from "./state.js";
 
@@ -7,6 +7,9 @@ import type { Run, Task } from "./state.js";
  * Lease ends are not here: they live outside the state, since renewals are memory only.
  */
 export function nextDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
+  if (run.status === RunStatus.PAUSED) {
+    return nextWhilePausedMs(task, spec);
+  }
   const own = ownDeadlineMs(run, task, spec);
   return task.openWaits.length === 0 ? own : earliest(own, waitDeadlineMs(run, task));
 }
@@ -37,6 +40,13 @@ function ownDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined
     default:
       return undefined;
   }
+}
+
+/** A pause stops no attempt that runs, so its time goes on; everything else is due when the run is resumed. */
+function nextWhilePausedMs(task: Task, spec: TaskSpec): number | undefined {
+  return task.status === TaskStatus.LEASED
+    ? after(task.leasedAtMs, spec.startToCloseMs)
+    : undefined;
 }
 
 /** When the grace after cancellation is over; undefined when nobody asked the run to stop. */

@@ -6,6 +6,7 @@ import { decideFireDeadline } from "./decide/fire-deadline.js";
 import { decideIntendOperation } from "./decide/intend-operation.js";
 import { decideLeaseTask } from "./decide/lease-task.js";
 import { decideObserveOperation } from "./decide/observe-operation.js";
+import { decidePauseRun, decideResumeRun } from "./decide/pause-run.js";
 import { decideReconcileOperation } from "./decide/reconcile-operation.js";
 import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
@@ -47,6 +48,10 @@ export function decide(
       return decideReconcileOperation(run, command, ctx);
     case "FireDeadline":
       return decideFireDeadline(run, command, ctx);
+    case "PauseRun":
+      return decidePauseRun(run, command, ctx);
+    case "ResumeRun":
+      return decideResumeRun(run, command, ctx);
     case "CancelRun":
       return decideCancelRun(run, command, ctx);
     case "TerminateRun":

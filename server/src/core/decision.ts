@@ -8,7 +8,8 @@ export type IntentReply =
   | { readonly case: "reuse"; readonly operationKey: string }
   | { readonly case: "lookUp"; readonly operationKey: string; readonly notBeforeMs: number }
   | { readonly case: "wait"; readonly operationKey: string; readonly notBeforeMs: number }
-  | { readonly case: "review"; readonly operationKey: string; readonly review: number };
+  | { readonly case: "review"; readonly operationKey: string; readonly review: number }
+  | { readonly case: "paused"; readonly operationKey: string };
 
 /** What an accepted command answers, besides its events. */
 export interface Reply {

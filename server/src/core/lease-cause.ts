@@ -11,6 +11,7 @@ const lostCauses: Readonly<Record<LeaseEndReason, string>> = {
   [LeaseEndReason.GRACE_OVER]: "cancelled",
   [LeaseEndReason.TERMINATED]: "terminated",
   [LeaseEndReason.SUSPENDED]: "suspended",
+  [LeaseEndReason.WITHDRAWN]: "withdrawn",
 };
 
 /** The word of `pawl.v1.LostLease` for a reason. */

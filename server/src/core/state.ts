@@ -34,6 +34,8 @@ export interface MutableRun {
   closedAtMs: number;
   cancelRequestedAtMs: number;
   cancelReason: string;
+  /** Who paused it, when and why; undefined while it is not paused. */
+  pause: RunPause | undefined;
   failure: FailureShape | undefined;
   /** Number of events applied: the number of the last one. */
   eventCount: number;
@@ -58,6 +60,13 @@ export interface MutableRun {
   waitsByIdentity: Map<string, number>;
   /** Derived: numbers of the open waits by what they wait for, in order; see `subjectKey`. */
   openWaitsBySubject: Map<string, number[]>;
+}
+
+/** That a run is paused. */
+export interface RunPause {
+  readonly atMs: number;
+  readonly reason: string;
+  readonly principal: string;
 }
 
 /** State of a task. */

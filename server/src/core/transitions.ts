@@ -25,7 +25,8 @@ export const taskTransitions: TransitionTable<TaskStatus> = new Map<
 const R = RunStatus;
 /** States of a run. */
 export const runTransitions: TransitionTable<RunStatus> = new Map<RunStatus, readonly RunStatus[]>([
-  [R.RUNNING, [R.COMPLETED, R.FAILED, R.CANCELLED, R.TERMINATED]],
+  [R.RUNNING, [R.PAUSED, R.COMPLETED, R.FAILED, R.CANCELLED, R.TERMINATED]],
+  [R.PAUSED, [R.RUNNING, R.COMPLETED, R.FAILED, R.CANCELLED, R.TERMINATED]],
   [R.COMPLETED, []],
   [R.FAILED, []],
   [R.CANCELLED, []],
@@ -58,7 +59,7 @@ export function isFinal<S extends number>(table: TransitionTable<S>, status: S):
 
 /** True for a run that has not ended. */
 export function isRunOpen(status: RunStatus): boolean {
-  return status === R.RUNNING;
+  return status === R.RUNNING || status === R.PAUSED;
 }
 
 /** True for an operation that is OBSERVED, REFUSED or ABANDONED. */

@@ -59,7 +59,7 @@ export class Decider {
       const decision =
         command.kind === "StartRun"
           ? decideStartRun(resident.run, command, context)
-          : decide(resident.run, this.#parts.work.withProgress(resident, command), context);
+          : decide(resident.run, this.#parts.work.withMemory(resident, command), context);
       if (decision.accepted && decision.events.length > 0) {
         this.#applyAll(resident, decision.events, context.nowMs);
       }

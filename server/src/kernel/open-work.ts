@@ -1,7 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ApplyHooks } from "../core/apply/hooks.js";
-import type { Command, StartRun } from "../core/command.js";
+import type { Command, LeaseName, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
 import type { MutableRun } from "../core/state.js";
@@ -94,11 +94,15 @@ export class OpenWork {
     });
   }
 
-  /** A command that ends an attempt, with the last progress its worker had reported: progress is memory only until then. */
-  withProgress(
-    { run, number }: Resident,
-    command: Exclude<Command, StartRun>,
-  ): Exclude<Command, StartRun> {
+  /**
+   * A command with what only this memory knows: the last progress that the worker of an ending attempt had reported, and which offers of a run
+   * that pauses no worker has taken.
+   */
+  withMemory(resident: Resident, command: Exclude<Command, StartRun>): Exclude<Command, StartRun> {
+    const { run, number } = resident;
+    if (command.kind === "PauseRun") {
+      return { ...command, untaken: this.#untaken(resident) };
+    }
     if (
       command.kind !== "FailTask" &&
       command.kind !== "EndLease" &&
@@ -111,6 +115,17 @@ export class OpenWork {
     const lease = task === undefined ? undefined : this.leases.find(number, task);
     const isKept = command.progress === undefined && lease?.leaseVersion === command.leaseVersion;
     return isKept ? { ...command, progress: lease.progress } : command;
+  }
+
+  #untaken({ run, number }: Resident): LeaseName[] {
+    const untaken: LeaseName[] = [];
+    for (const { number: task } of run.tasks) {
+      const lease = this.leases.find(number, task);
+      if (lease?.isAcknowledged === false) {
+        untaken.push({ task, leaseVersion: lease.leaseVersion });
+      }
+    }
+    return untaken;
   }
 
   /** Arms what is due for a task, in place of what was; also what a stored row says of a run that need not be in memory. */
@@ -138,7 +153,9 @@ export class OpenWork {
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
       if (task.status === TaskStatus.READY) {
-        this.dispatcher.push(number, run, task.number);
+        if (run.status === RunStatus.RUNNING) {
+          this.dispatcher.push(number, run, task.number);
+        }
       } else if (
         task.status === TaskStatus.LEASED &&
         this.leases.find(number, task.number) === undefined

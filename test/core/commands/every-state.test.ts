@@ -23,9 +23,11 @@ import {
   intend,
   leaseTask,
   observe,
+  pauseRun,
   reconcile,
   recordStep,
   resolveReview,
+  resumeRun,
   startRun,
   suspend,
   terminateRun,
@@ -44,6 +46,7 @@ import {
   reviewOpened,
   reviewResolved,
   runClosed,
+  runPaused,
   suspended,
 } from "../support/events.js";
 import { planOf } from "../support/plans.js";
@@ -358,6 +361,7 @@ function zip(names: readonly string[], outcomes: readonly string[]): Row {
 const runs: Readonly<Record<string, readonly EventBody[]>> = {
   RUNNING: [],
   "RUNNING, asked to stop": [leased(0, 1), cancelRequested()],
+  PAUSED: [runPaused()],
   COMPLETED: [leased(0, 1), completed(0, 1), runClosed(RunStatus.COMPLETED)],
   FAILED: [leased(0, 1), attemptFailed(0, 1), runClosed(RunStatus.FAILED)],
   CANCELLED: [cancelRequested(), runClosed(RunStatus.CANCELLED)],
@@ -368,17 +372,27 @@ const onePlan = planOf({ only: {} });
 const ofRun: Readonly<Record<string, Command>> = {
   "the same start": startRun(onePlan),
   "another start": startRun(onePlan, { fingerprint: fingerprint(9) }),
+  PauseRun: pauseRun(),
+  ResumeRun: resumeRun(),
   CancelRun: cancelRun(),
   TerminateRun: terminateRun(),
 };
 
 const runOutcomes: Readonly<Record<string, readonly string[]>> = {
-  RUNNING: ["existing", CONFLICT, "cancelRequested", "runClosed"],
-  "RUNNING, asked to stop": ["existing", CONFLICT, "existing", "leaseEnded runClosed"],
-  COMPLETED: ["existing", CONFLICT, OVER, OVER],
-  FAILED: ["existing", CONFLICT, OVER, OVER],
-  CANCELLED: ["existing", CONFLICT, "existing", OVER],
-  TERMINATED: ["existing", CONFLICT, OVER, "existing"],
+  RUNNING: ["existing", CONFLICT, "runPaused", "existing", "cancelRequested", "runClosed"],
+  "RUNNING, asked to stop": [
+    "existing",
+    CONFLICT,
+    ILLEGAL,
+    "existing",
+    "existing",
+    "leaseEnded runClosed",
+  ],
+  PAUSED: ["existing", CONFLICT, "existing", "runResumed", "cancelRequested", "runClosed"],
+  COMPLETED: ["existing", CONFLICT, OVER, OVER, OVER, OVER],
+  FAILED: ["existing", CONFLICT, OVER, OVER, OVER, OVER],
+  CANCELLED: ["existing", CONFLICT, OVER, OVER, "existing", OVER],
+  TERMINATED: ["existing", CONFLICT, OVER, OVER, OVER, "existing"],
 };
 
 describe("every command on a run in every state", () => {

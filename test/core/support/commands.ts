@@ -13,9 +13,11 @@ import type {
   LeaseTask,
   ObservedOutcome,
   ObserveOperation,
+  PauseRun,
   ReconcileOperation,
   RecordStep,
   ResolveReview,
+  ResumeRun,
   StartRun,
   SuspendTask,
   TerminateRun,
@@ -195,6 +197,16 @@ export function fireDeadline(task = 0): FireDeadline {
 /** Asks the run to stop. */
 export function cancelRun(expectedVersion?: number): CancelRun {
   return { kind: "CancelRun", expectedVersion, reason: "enough" };
+}
+
+/** Pauses the run. */
+export function pauseRun(parts: Partial<PauseRun> = {}): PauseRun {
+  return { kind: "PauseRun", expectedVersion: undefined, reason: "look", untaken: [], ...parts };
+}
+
+/** Lets the run go on. */
+export function resumeRun(expectedVersion?: number): ResumeRun {
+  return { kind: "ResumeRun", expectedVersion, reason: "looked" };
 }
 
 /** Ends the run at once. */

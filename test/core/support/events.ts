@@ -298,6 +298,16 @@ export function cancelRequested(reason = "enough"): Event<"cancelRequested"> {
   return { case: "cancelRequested", value: { reason, principal: "local" } };
 }
 
+/** The run was paused. */
+export function runPaused(): Event<"runPaused"> {
+  return { case: "runPaused", value: { reason: "look", principal: "local" } };
+}
+
+/** The run goes on. */
+export function runResumed(): Event<"runResumed"> {
+  return { case: "runResumed", value: { reason: "looked", principal: "local" } };
+}
+
 /** A leased task stopped. */
 export function taskCancelled(task: number, leaseVersion: number): Event<"taskCancelled"> {
   return { case: "taskCancelled", value: { task, leaseVersion, failure: failure() } };

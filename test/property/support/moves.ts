@@ -30,6 +30,8 @@ const verbs = [
   "observe",
   "reconcile",
   "fire",
+  "pause",
+  "resume",
   "cancel",
   "terminate",
   "resolve",
@@ -66,6 +68,8 @@ const weights: Readonly<Record<Verb, number>> = {
   observe: 10,
   reconcile: 8,
   fire: 8,
+  pause: 2,
+  resume: 4,
   cancel: 1,
   terminate: 1,
   resolve: 6,
@@ -200,6 +204,19 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "observe":
     case "reconcile":
       return outcomeOf(run, move.verb, move);
+    case "pause":
+      return {
+        kind: "PauseRun",
+        expectedVersion: versionOf(run, move),
+        reason: "look",
+        untaken: run.tasks.flatMap(({ number, status, leaseVersion }) =>
+          status === TaskStatus.LEASED && (number + move.pick) % 2 === 0
+            ? [{ task: number, leaseVersion: leaseVersion - move.stale }]
+            : [],
+        ),
+      };
+    case "resume":
+      return { kind: "ResumeRun", expectedVersion: versionOf(run, move), reason: "looked" };
     case "cancel":
       return { kind: "CancelRun", expectedVersion: versionOf(run, move), reason: "enough" };
     case "terminate":

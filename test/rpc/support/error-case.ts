@@ -12,6 +12,10 @@ export interface World {
   readonly open: Offer;
   /** A run that has completed, and the lease that completed it. */
   readonly done: Offer;
+  /** A run whose task is leased and was asked to stop. */
+  readonly stopping: Offer;
+  /** A paused run whose task is leased. */
+  readonly paused: Offer;
   /** Key of an operation of the open run that has one open call, intent `i1`. */
   readonly key: string;
   /** Review of an opaque operation whose outcome is unknown. */

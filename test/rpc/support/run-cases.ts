@@ -79,6 +79,30 @@ export const runCases: readonly Case[] = [
     runId: open.runId,
     reason: "x".repeat(1001),
   })),
+  refused(run.pauseRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.pauseRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
+    runId: done.runId,
+  })),
+  refused(run.pauseRun, "FAILED_PRECONDITION PAWL_STALE_VERSION", ({ open }) => ({
+    runId: open.runId,
+    expectedVersion: 77,
+  })),
+  refused(run.pauseRun, "FAILED_PRECONDITION PAWL_ILLEGAL_TRANSITION", ({ stopping }) => ({
+    runId: stopping.runId,
+  })),
+  refused(run.pauseRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+    reason: "x".repeat(1001),
+  })),
+  refused(run.resumeRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.resumeRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
+    runId: done.runId,
+  })),
+  refused(run.resumeRun, "FAILED_PRECONDITION PAWL_STALE_VERSION", ({ paused }) => ({
+    runId: paused.runId,
+    expectedVersion: 77,
+  })),
+  refused(run.resumeRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
   refused(run.terminateRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.terminateRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
     runId: done.runId,

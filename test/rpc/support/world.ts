@@ -1,11 +1,13 @@
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { World } from "./error-case.js";
 import { complete, leasedRun, leaseRef, operation } from "./fixtures.js";
 import type { RpcClient } from "./rpc-client.js";
 import { resolution } from "./work-cases.js";
 
+const { method: runs } = RunService;
 const { method: ops } = OperationService;
 const { method: reviews } = ReviewService;
 
@@ -26,7 +28,11 @@ export async function buildWorld(client: RpcClient): Promise<World> {
   const reviewId = await openReview(client, "review-open");
   const resolvedReviewId = await openReview(client, "review-resolved");
   await client.unary(reviews.resolveReview, { ...resolution, reviewId: resolvedReviewId });
-  return { open, done, key: answer.value.key, reviewId, resolvedReviewId };
+  const stopping = await leasedRun(client, "stopping");
+  await client.unary(runs.cancelRun, { runId: "stopping" });
+  const paused = await leasedRun(client, "paused");
+  await client.unary(runs.pauseRun, { runId: "paused" });
+  return { open, done, stopping, paused, key: answer.value.key, reviewId, resolvedReviewId };
 }
 
 /** An opaque operation whose outcome nobody knows: a person must say. */

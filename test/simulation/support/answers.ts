@@ -30,7 +30,8 @@ export type IntentAnswer =
       readonly intentId: string;
     }
   | { readonly case: "wait"; readonly key: string; readonly notBeforeMs: number }
-  | { readonly case: "review"; readonly key: string };
+  | { readonly case: "review"; readonly key: string }
+  | { readonly case: "paused"; readonly key: string };
 
 /** What a command was answered. */
 export type Answer =
@@ -78,6 +79,9 @@ function intentOf(
     return undefined;
   }
   const key = reply.operationKey;
+  if (reply.case === "paused") {
+    return { case: "paused", key };
+  }
   const operation = run.operations[run.operationsByKey.get(key) ?? -1];
   if (operation === undefined) {
     throw new Error(`expected an operation ${key}, but there is none`);

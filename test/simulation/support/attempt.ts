@@ -59,12 +59,7 @@ export class Attempt {
   async #run(): Promise<void> {
     const { prng } = this.#worker.world;
     if (prng.chance(0.02)) {
-      await this.#report({
-        ...this.#lease("EndLease"),
-        reason: LeaseEndReason.RETURNED,
-        delayMs: prng.below(500),
-        progress: undefined,
-      });
+      await this.#report(this.#giveBack(prng.below(500)));
       return;
     }
     for (const instruction of this.#code) {
@@ -91,6 +86,11 @@ export class Attempt {
       results: Object.fromEntries(this.#results),
     };
     await this.#report({ ...this.#lease("CompleteTask"), output: payload(output) });
+  }
+
+  #giveBack(delayMs: number): Command {
+    const reason = LeaseEndReason.RETURNED;
+    return { ...this.#lease("EndLease"), reason, delayMs, progress: undefined };
   }
 
   async #do(instruction: Instruction): Promise<void> {
@@ -180,6 +180,15 @@ export class Attempt {
             lookedUpIntentId,
           },
         }),
+      awaitResume: async () => {
+        // Now and then it waits where it is, as a worker in another language may; else it gives its task back.
+        if (this.#worker.world.prng.chance(0.3)) {
+          await this.#worker.process.wait(400);
+          return;
+        }
+        await this.#report(this.#giveBack(0));
+        throw new Stopped("the run is paused");
+      },
       awaitReview: () => Promise.reject(new Stopped("a person must decide")),
       requireMayAct: () => this.#requireMayAct(),
     };

@@ -15,7 +15,7 @@ const afterTheEnd = new Set(["operationObserved", "reviewOpened", "reviewResolve
 
 /**
  * What the events of one run must be like whoever decided them: one lease at a time, with versions that rise by one; reports only of the lease
- * that holds; nothing after a task's or the run's end; no backoff cut short; no time that goes back; no step recorded twice.
+ * that holds; no lease and no intent in a paused run; nothing after a task's or the run's end; no backoff cut short; no time that goes back; no step recorded twice.
  */
 export class LogJudge {
   readonly #complain: (text: string) => void;
@@ -24,6 +24,7 @@ export class LogJudge {
   readonly #steps = new Set<string>();
   #isOver = false;
   #isCancelled = false;
+  #isPaused = false;
   #lastMs = 0;
 
   constructor(run: ShadowRun, complain: (text: string) => void) {
@@ -87,12 +88,22 @@ export class LogJudge {
         break;
       }
       case "operationIntended":
+        this.#require(!this.#isPaused, number, "no intent in a paused run");
         if (this.#run.state.kind === "run") {
           this.#requireLease(number, body.value.task, body.value.leaseVersion);
         }
         break;
       case "cancelRequested":
         this.#isCancelled = true;
+        this.#isPaused = false;
+        break;
+      case "runPaused":
+        this.#require(!this.#isPaused && !this.#isCancelled, number, "a run to pause");
+        this.#isPaused = true;
+        break;
+      case "runResumed":
+        this.#require(this.#isPaused, number, "a paused run");
+        this.#isPaused = false;
         break;
       case "runClosed":
         this.#isOver = true;
@@ -112,6 +123,7 @@ export class LogJudge {
     this.#require(!task.isLeased, number, "one lease at a time");
     this.#require(!task.isEnded, number, "a task that has not ended");
     this.#require(!this.#isCancelled, number, "no lease after cancellation");
+    this.#require(!this.#isPaused, number, "no lease in a paused run");
     this.#require(
       value.leaseVersion === task.leaseVersion + 1,
       number,

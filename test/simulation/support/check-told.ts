@@ -46,6 +46,10 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
           body.value.name === command.name &&
           textOf(body.value.value) === textOf(command.value),
       );
+    case "PauseRun":
+      return events.some((body) => body.case === "runPaused");
+    case "ResumeRun":
+      return recorded.answer.existing || events.some((body) => body.case === "runResumed");
     case "CancelRun":
       return events.some((body) => body.case === "cancelRequested");
     case "TerminateRun":
@@ -103,6 +107,9 @@ function isOutcomeRecorded(
   >,
   { run, events, answer }: Recorded,
 ): boolean {
+  if (answer.intent?.case === "paused") {
+    return events.some((body) => body.case === "runPaused");
+  }
   if (answer.intent?.case === "proceed") {
     return events.some(
       (body) => body.case === "operationIntended" && body.value.intentId === command.intentId,

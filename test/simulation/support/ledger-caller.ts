@@ -107,6 +107,7 @@ export class LedgerCaller extends Caller {
             lookedUpIntentId,
           },
         }),
+      awaitResume: () => Promise.reject(new Error("an operation of no run was paused")),
       awaitReview: () => this.process.wait(this.world.prng.around(5_000)),
       requireMayAct: () => {},
     };

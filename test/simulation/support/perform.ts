@@ -32,6 +32,8 @@ export interface Ledger {
   ): Promise<Timed<IntentAnswer>>;
   /** A person must decide. Resolves when it is worth asking again. @throws Stopped */
   awaitReview(): Promise<void>;
+  /** The run is paused. Resolves when it is worth asking again. @throws Stopped */
+  awaitResume(): Promise<void>;
   /** @throws Stopped when nothing may be done any more. */
   requireMayAct(): void;
 }
@@ -92,6 +94,10 @@ export class Performance {
           break;
         case "review":
           await this.#ledger.awaitReview();
+          timed = await this.#ledger.intend(this.#intentId);
+          break;
+        case "paused":
+          await this.#ledger.awaitResume();
           timed = await this.#ledger.intend(this.#intentId);
       }
     }

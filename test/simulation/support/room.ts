@@ -6,6 +6,7 @@ import { type CrashWrite, SimDisk } from "./disk.js";
 import { KernelHost } from "./kernel-host.js";
 import { LedgerCaller } from "./ledger-caller.js";
 import { Network } from "./network.js";
+import { Operator } from "./operator.js";
 import { Person } from "./person.js";
 import { drawOperation, drawWorkflow } from "./plans.js";
 import { Prng } from "./prng.js";
@@ -56,6 +57,7 @@ export interface Room {
   readonly ledgerCallers: readonly LedgerCaller[];
   readonly watcher: Watcher;
   readonly person: Person;
+  readonly operator: Operator;
 }
 
 /** Builds a machine room: kernel, disk, network, workers, callers, sinks, a person, and those who judge. Nothing runs yet. */
@@ -77,7 +79,13 @@ export function buildRoom(options: RoomOptions, scheduler: Scheduler, scribe: Sc
     victims: [...people.workers, ...people.ledgerCallers],
     prng: prng.fork(),
   });
-  return { scheduler, chaos, ...machine, ...people };
+  const operator = new Operator({
+    ...{ world, process: new Process(scheduler, "operator"), prng: prng.fork() },
+    pauseEveryMs: settings.load.runPauseEveryMs,
+    runIds: () => people.client.started,
+    isOver: () => chaos.isOver,
+  });
+  return { scheduler, chaos, operator, ...machine, ...people };
 }
 
 interface Basics {

@@ -88,6 +88,8 @@ export interface LoadSettings {
   readonly terminateShare: number;
   /** True: a person resolves reviews. Otherwise they stay. */
   readonly hasPerson: boolean;
+  /** Mean time between two looks of an operator who pauses and resumes runs. 0: there is none. */
+  readonly runPauseEveryMs: number;
 }
 
 /** Everything that one seed draws before it begins ("swarm testing", Groce et al., ISSTA 2012: each seed leaves some faults out). */
@@ -149,6 +151,7 @@ export function drawSettings(seed: number): Settings {
       cancelShare: some(0.3, 0.3),
       terminateShare: some(0.3, 0.2),
       hasPerson: prng.chance(0.8),
+      runPauseEveryMs: some(0.5, prng.between(1_000, 8_000)),
     },
   };
 }
@@ -222,6 +225,6 @@ export const quietSettings: Settings = {
   load: {
     ...{ runs: 3, tasksMax: 3, stepBytes: 0, ledgerCallers: 1, ledgerKeys: 1 },
     sinkKinds: allKinds,
-    ...{ cancelShare: 0, terminateShare: 0, hasPerson: true },
+    ...{ cancelShare: 0, terminateShare: 0, hasPerson: true, runPauseEveryMs: 0 },
   },
 };

@@ -78,7 +78,8 @@ class SimulationRun {
 
   /** Lets everything happen until nothing is left to be done, and ends the kernel in order. */
   async toRest(): Promise<void> {
-    const { disk, host, client, workers, ledgerCallers, watcher, person, chaos } = this.#room;
+    const { disk, host, client, workers, ledgerCallers, watcher, person, operator, chaos } =
+      this.#room;
     const { settings } = this.#options;
     await disk.create();
     host.start();
@@ -88,6 +89,7 @@ class SimulationRun {
     if (settings.load.hasPerson) {
       person.begin();
     }
+    operator.begin();
     chaos.begin();
     const endMs = settings.chaosMs + restMs;
     const isDone = (): boolean => this.#isBroken || this.#isAtRest();

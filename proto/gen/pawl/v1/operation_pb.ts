@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/operation.proto.
  */
 export const file_pawl_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyLLAQoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDUIGCgRfa2V5Im4KB1Byb2NlZWQSCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdjYWxsX21zGAQgASgNEhQKDHBsYW5fdmVyc2lvbhgFIAEoDSLUAQoFUmV1c2USIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNhbBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiUKCWFiYW5kb25lZBgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEi8KC29ic2VydmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkSEgoKcmVjb25jaWxlZBgGIAEoCEIJCgdvdXRjb21lIqEBCgZMb29rVXASLwoLaW50ZW5kZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW5vdF9iZWZvcmVfbXMYAiABKA0SCwoDa2V5GAMgASgJEgwKBHV1aWQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglpbnRlbnRfaWQYBiABKAkiKgoEV2FpdBIVCg1ub3RfYmVmb3JlX21zGAEgASgNEgsKA2tleRgCIAEoCSItCgtBd2FpdFJldmlldxIRCglyZXZpZXdfaWQYASABKAkSCwoDa2V5GAIgASgJIskBCgxJbnRlbnRBbnN3ZXISIwoHcHJvY2VlZBgBIAEoCzIQLnBhd2wudjEuUHJvY2VlZEgAEh8KBXJldXNlGAIgASgLMg4ucGF3bC52MS5SZXVzZUgAEiIKB2xvb2tfdXAYAyABKAsyDy5wYXdsLnYxLkxvb2tVcEgAEh0KBHdhaXQYBCABKAsyDS5wYXdsLnYxLldhaXRIABImCgZyZXZpZXcYBSABKAsyFC5wYXdsLnYxLkF3YWl0UmV2aWV3SABCCAoGYW5zd2VyIqwBCgtPYnNlcnZhdGlvbhIiCgZyZXN1bHQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2VkGAIgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJAoIbm90X3NlbnQYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIjCgd1bmtub3duGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSABCCQoHb3V0Y29tZSKGAQoOUmVjb25jaWxpYXRpb24SIQoFZm91bmQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIhCgZhYnNlbnQYAiABKAsyDy5wYXdsLnYxLkFic2VudEgAEiMKB3Vua25vd24YAyABKAsyEC5wYXdsLnYxLkZhaWx1cmVIAEIJCgdmaW5kaW5nIggKBkFic2VudCLABAoJT3BlcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIOCgZydW5faWQYBCABKAkSDAoEdGFzaxgFIAEoCRIMCgRuYW1lGAYgASgJEiYKBXNjb3BlGAcgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIaCg1kaXNjcmltaW5hdG9yGAggASgJSACIAQESDgoGdGFyZ2V0GAkgASgJEigKBnN0YXR1cxgKIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YCyABKA0SEwoLZmluZ2VycHJpbnQYDCABKAwSJAoJc2lua19raW5kGA0gASgOMhEucGF3bC52MS5TaW5rS2luZBIvCgtpbnRlbmRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFY2FsbHMYDyABKA0SLgoKc2V0dGxlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcmVjb25jaWxlZBgRIAEoCBIhCgdwYXlsb2FkGBIgASgLMhAucGF3bC52MS5QYXlsb2FkEiAKBnJlc3VsdBgTIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGBQgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXJldmlld19pZBgVIAEoCUIQCg5fZGlzY3JpbWluYXRvcipxCghTaW5rS2luZBIZChVTSU5LX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTSU5LX0tJTkRfSURFTVBPVEVOVBABEhoKFlNJTktfS0lORF9SRUNPTkNJTEFCTEUQAhIUChBTSU5LX0tJTkRfT1BBUVVFEAMqgwEKDk9wZXJhdGlvblNjb3BlEh8KG09QRVJBVElPTl9TQ09QRV9VTlNQRUNJRklFRBAAEhgKFE9QRVJBVElPTl9TQ09QRV9UQVNLEAESFwoTT1BFUkFUSU9OX1NDT1BFX1JVThACEh0KGU9QRVJBVElPTl9TQ09QRV9OQU1FU1BBQ0UQAyrxAQoPT3BlcmF0aW9uU3RhdHVzEiAKHE9QRVJBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlPUEVSQVRJT05fU1RBVFVTX0lOVEVOREVEEAESHQoZT1BFUkFUSU9OX1NUQVRVU19JTl9ET1VCVBACEh0KGU9QRVJBVElPTl9TVEFUVVNfT0JTRVJWRUQQAxIcChhPUEVSQVRJT05fU1RBVFVTX1JFRlVTRUQQBBIhCh1PUEVSQVRJT05fU1RBVFVTX05FRURTX1JFVklFVxAFEh4KGk9QRVJBVElPTl9TVEFUVVNfQUJBTkRPTkVEEAZiBnByb3RvMw", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
+  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyLLAQoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDUIGCgRfa2V5Im4KB1Byb2NlZWQSCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdjYWxsX21zGAQgASgNEhQKDHBsYW5fdmVyc2lvbhgFIAEoDSLUAQoFUmV1c2USIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNhbBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiUKCWFiYW5kb25lZBgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEi8KC29ic2VydmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkSEgoKcmVjb25jaWxlZBgGIAEoCEIJCgdvdXRjb21lIqEBCgZMb29rVXASLwoLaW50ZW5kZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW5vdF9iZWZvcmVfbXMYAiABKA0SCwoDa2V5GAMgASgJEgwKBHV1aWQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglpbnRlbnRfaWQYBiABKAkiKgoEV2FpdBIVCg1ub3RfYmVmb3JlX21zGAEgASgNEgsKA2tleRgCIAEoCSItCgtBd2FpdFJldmlldxIRCglyZXZpZXdfaWQYASABKAkSCwoDa2V5GAIgASgJIuwBCgxJbnRlbnRBbnN3ZXISIwoHcHJvY2VlZBgBIAEoCzIQLnBhd2wudjEuUHJvY2VlZEgAEh8KBXJldXNlGAIgASgLMg4ucGF3bC52MS5SZXVzZUgAEiIKB2xvb2tfdXAYAyABKAsyDy5wYXdsLnYxLkxvb2tVcEgAEh0KBHdhaXQYBCABKAsyDS5wYXdsLnYxLldhaXRIABImCgZyZXZpZXcYBSABKAsyFC5wYXdsLnYxLkF3YWl0UmV2aWV3SAASIQoGcGF1c2VkGAcgASgLMg8ucGF3bC52MS5QYXVzZWRIAEIICgZhbnN3ZXIiFQoGUGF1c2VkEgsKA2tleRgBIAEoCSKsAQoLT2JzZXJ2YXRpb24SIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgkKB291dGNvbWUihgEKDlJlY29uY2lsaWF0aW9uEiEKBWZvdW5kGAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAIgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSABCCQoHZmluZGluZyIICgZBYnNlbnQiwAQKCU9wZXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDgoGcnVuX2lkGAQgASgJEgwKBHRhc2sYBSABKAkSDAoEbmFtZRgGIAEoCRImCgVzY29wZRgHIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSGgoNZGlzY3JpbWluYXRvchgIIAEoCUgAiAEBEg4KBnRhcmdldBgJIAEoCRIoCgZzdGF0dXMYCiABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAsgASgNEhMKC2ZpbmdlcnByaW50GAwgASgMEiQKCXNpbmtfa2luZBgNIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSLwoLaW50ZW5kZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNhbGxzGA8gASgNEi4KCnNldHRsZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlY29uY2lsZWQYESABKAgSIQoHcGF5bG9hZBgSIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIgCgZyZXN1bHQYEyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgUIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIRCglyZXZpZXdfaWQYFSABKAlCEAoOX2Rpc2NyaW1pbmF0b3IqcQoIU2lua0tpbmQSGQoVU0lOS19LSU5EX1VOU1BFQ0lGSUVEEAASGAoUU0lOS19LSU5EX0lERU1QT1RFTlQQARIaChZTSU5LX0tJTkRfUkVDT05DSUxBQkxFEAISFAoQU0lOS19LSU5EX09QQVFVRRADKoMBCg5PcGVyYXRpb25TY29wZRIfChtPUEVSQVRJT05fU0NPUEVfVU5TUEVDSUZJRUQQABIYChRPUEVSQVRJT05fU0NPUEVfVEFTSxABEhcKE09QRVJBVElPTl9TQ09QRV9SVU4QAhIdChlPUEVSQVRJT05fU0NPUEVfTkFNRVNQQUNFEAMq8QEKD09wZXJhdGlvblN0YXR1cxIgChxPUEVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZT1BFUkFUSU9OX1NUQVRVU19JTlRFTkRFRBABEh0KGU9QRVJBVElPTl9TVEFUVVNfSU5fRE9VQlQQAhIdChlPUEVSQVRJT05fU1RBVFVTX09CU0VSVkVEEAMSHAoYT1BFUkFUSU9OX1NUQVRVU19SRUZVU0VEEAQSIQodT1BFUkFUSU9OX1NUQVRVU19ORUVEU19SRVZJRVcQBRIeChpPUEVSQVRJT05fU1RBVFVTX0FCQU5ET05FRBAGYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
 
 /**
  * Properties of the sink that the kernel needs.
@@ -396,6 +396,14 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
      */
     value: AwaitReview;
     case: "review";
+  } | {
+    /**
+     * The run is paused.
+     *
+     * @generated from field: pawl.v1.Paused paused = 7;
+     */
+    value: Paused;
+    case: "paused";
   } | { case: undefined; value?: undefined };
 };
 
@@ -405,6 +413,28 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
  */
 export const IntentAnswerSchema: GenMessage<IntentAnswer> = /*@__PURE__*/
   messageDesc(file_pawl_v1_operation, 7);
+
+/**
+ * The run is paused: nothing was recorded, and the sink must not be called. Give the task back (ReleaseTask uses no attempt); it is offered again when the run is
+ * resumed. Or ask again later with the same intent id.
+ *
+ * @generated from message pawl.v1.Paused
+ */
+export type Paused = Message<"pawl.v1.Paused"> & {
+  /**
+   * The operation key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message pawl.v1.Paused.
+ * Use `create(PausedSchema)` to create a new message.
+ */
+export const PausedSchema: GenMessage<Paused> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_operation, 8);
 
 /**
  * How one call of the sink ended.
@@ -457,7 +487,7 @@ export type Observation = Message<"pawl.v1.Observation"> & {
  * Use `create(ObservationSchema)` to create a new message.
  */
 export const ObservationSchema: GenMessage<Observation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 8);
+  messageDesc(file_pawl_v1_operation, 9);
 
 /**
  * What a look-up at the sink found.
@@ -502,7 +532,7 @@ export type Reconciliation = Message<"pawl.v1.Reconciliation"> & {
  * Use `create(ReconciliationSchema)` to create a new message.
  */
 export const ReconciliationSchema: GenMessage<Reconciliation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 9);
+  messageDesc(file_pawl_v1_operation, 10);
 
 /**
  * The sink has no trace of the effect.
@@ -517,7 +547,7 @@ export type Absent = Message<"pawl.v1.Absent"> & {
  * Use `create(AbsentSchema)` to create a new message.
  */
 export const AbsentSchema: GenMessage<Absent> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 10);
+  messageDesc(file_pawl_v1_operation, 11);
 
 /**
  * One operation as a client sees it.
@@ -678,7 +708,7 @@ export type Operation = Message<"pawl.v1.Operation"> & {
  * Use `create(OperationSchema)` to create a new message.
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 11);
+  messageDesc(file_pawl_v1_operation, 12);
 
 /**
  * What is known of a sink's behaviour when a call is repeated.

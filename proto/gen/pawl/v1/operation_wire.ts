@@ -590,6 +590,7 @@ export interface IntentAnswerShape {
     | { case: "lookUp"; value: LookUpShape }
     | { case: "wait"; value: WaitShape }
     | { case: "review"; value: AwaitReviewShape }
+    | { case: "paused"; value: PausedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -631,6 +632,13 @@ export function writeIntentAnswer(w: WireWriter, m: IntentAnswerShape): void {
       w.end(at);
       break;
     }
+    case "paused": {
+      w.tag(58);
+      const at = w.begin();
+      writePaused(w, m.answer.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -660,6 +668,10 @@ export function readIntentAnswer(r: WireReader, end: number): IntentAnswerShape 
         answer = { case: "review", value: readAwaitReview(r, r.enter()) };
         r.leave(end);
         break;
+      case 58:
+        answer = { case: "paused", value: readPaused(r, r.enter()) };
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -680,6 +692,50 @@ export function encodeIntentAnswer(m: IntentAnswerShape): Uint8Array {
 export function decodeIntentAnswer(bytes: Uint8Array): IntentAnswerShape {
   const r = new WireReader(bytes);
   return readIntentAnswer(r, r.limit);
+}
+
+/** A plain `pawl.v1.Paused`; its fields are described in operation_pb.ts. */
+export interface PausedShape {
+  key: string;
+}
+
+/** Appends the fields of a `pawl.v1.Paused`. */
+export function writePaused(w: WireWriter, m: PausedShape): void {
+  if (m.key !== "") {
+    w.tag(10);
+    w.string(m.key);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.Paused` up to `end`, which is the reader's limit. */
+export function readPaused(r: WireReader, end: number): PausedShape {
+  let key: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        key = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    key,
+  };
+}
+
+/** Encodes a `pawl.v1.Paused` into bytes of its own. */
+export function encodePaused(m: PausedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePaused(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.Paused`; its bytes fields are views of `bytes`. */
+export function decodePaused(bytes: Uint8Array): PausedShape {
+  const r = new WireReader(bytes);
+  return readPaused(r, r.limit);
 }
 
 /** A plain `pawl.v1.Observation`; its fields are described in operation_pb.ts. */

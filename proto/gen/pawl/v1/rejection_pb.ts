@@ -189,7 +189,7 @@ export type LeaseLost = Message<"pawl.v1.LeaseLost"> & {
   status: string;
 
   /**
-   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`.
+   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`, `withdrawn`.
    *
    * @generated from field: string cause = 4;
    */

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/run.proto.
  */
 export const file_pawl_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChFwYXdsL3YxL3J1bi5wcm90bxIHcGF3bC52MSLaAwoDUnVuEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSIgoGc3RhdHVzGAUgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSDwoHdmVyc2lvbhgGIAEoDRIUCgxwbGFuX3ZlcnNpb24YByABKA0SLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY2xvc2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBjYW5jZWxfcmVxdWVzdGVkGAogASgIEicKC3Rhc2tfY291bnRzGAsgAygLMhIucGF3bC52MS5UYXNrQ291bnQSCwoDd2h5GAwgASgJEigKBmxhYmVscxgNIAMoCzIYLnBhd2wudjEuUnVuLkxhYmVsc0VudHJ5EiEKB2ZhaWx1cmUYDiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEwoLZmluZ2VycHJpbnQYDyABKAwaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI/CglUYXNrQ291bnQSIwoGc3RhdHVzGAEgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg0KBWNvdW50GAIgASgNIpoDCgRUYXNrEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIjCgZzdGF0dXMYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgFIAEoDRIPCgdhdHRlbXB0GAYgASgNEhUKDWF0dGVtcHRzX2xlZnQYByABKA0SFQoNbGVhc2VfdmVyc2lvbhgIIAEoDRIOCgZ3b3JrZXIYCSABKAkSEQoJd2FpdHNfZm9yGAogASgJEi8KC3dhaXRzX3VudGlsGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCgRuZXh0GAwgAygOMhMucGF3bC52MS5UYXNrU3RhdHVzEiAKBm91dHB1dBgNIAEoCzIQLnBhd2wudjEuUGF5bG9hZBImCgxsYXN0X2ZhaWx1cmUYDiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDQoFbmVlZHMYECADKAkimQEKCVJ1blJlc3VsdBIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SIgoGc3RhdHVzGAMgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSIAoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmUqpQEKCVJ1blN0YXR1cxIaChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASFgoSUlVOX1NUQVRVU19SVU5OSU5HEAESGAoUUlVOX1NUQVRVU19DT01QTEVURUQQAhIVChFSVU5fU1RBVFVTX0ZBSUxFRBADEhgKFFJVTl9TVEFUVVNfQ0FOQ0VMTEVEEAQSGQoVUlVOX1NUQVRVU19URVJNSU5BVEVEEAUqqgIKClRhc2tTdGF0dXMSGwoXVEFTS19TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNUQVNLX1NUQVRVU19CTE9DS0VEEAESFQoRVEFTS19TVEFUVVNfUkVBRFkQAhIWChJUQVNLX1NUQVRVU19MRUFTRUQQAxIXChNUQVNLX1NUQVRVU19CQUNLT0ZGEAQSGQoVVEFTS19TVEFUVVNfU1VTUEVOREVEEAUSHAoYVEFTS19TVEFUVVNfTkVFRFNfUkVWSUVXEAYSGQoVVEFTS19TVEFUVVNfQ09NUExFVEVEEAcSFgoSVEFTS19TVEFUVVNfRkFJTEVEEAgSFwoTVEFTS19TVEFUVVNfU0tJUFBFRBAJEhkKFVRBU0tfU1RBVFVTX0NBTkNFTExFRBAKYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
+  fileDesc("ChFwYXdsL3YxL3J1bi5wcm90bxIHcGF3bC52MSL8AwoDUnVuEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSIgoGc3RhdHVzGAUgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSDwoHdmVyc2lvbhgGIAEoDRIUCgxwbGFuX3ZlcnNpb24YByABKA0SLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY2xvc2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBjYW5jZWxfcmVxdWVzdGVkGAogASgIEicKC3Rhc2tfY291bnRzGAsgAygLMhIucGF3bC52MS5UYXNrQ291bnQSCwoDd2h5GAwgASgJEigKBmxhYmVscxgNIAMoCzIYLnBhd2wudjEuUnVuLkxhYmVsc0VudHJ5EiEKB2ZhaWx1cmUYDiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEwoLZmluZ2VycHJpbnQYDyABKAwSIAoFcGF1c2UYECABKAsyES5wYXdsLnYxLlJ1blBhdXNlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVQoIUnVuUGF1c2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkiPwoJVGFza0NvdW50EiMKBnN0YXR1cxgBIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxINCgVjb3VudBgCIAEoDSKaAwoEVGFzaxIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFcXVldWUYAyABKAkSIwoGc3RhdHVzGAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YBSABKA0SDwoHYXR0ZW1wdBgGIAEoDRIVCg1hdHRlbXB0c19sZWZ0GAcgASgNEhUKDWxlYXNlX3ZlcnNpb24YCCABKA0SDgoGd29ya2VyGAkgASgJEhEKCXdhaXRzX2ZvchgKIAEoCRIvCgt3YWl0c191bnRpbBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIQoEbmV4dBgMIAMoDjITLnBhd2wudjEuVGFza1N0YXR1cxIgCgZvdXRwdXQYDSABKAsyEC5wYXdsLnYxLlBheWxvYWQSJgoMbGFzdF9mYWlsdXJlGA4gASgLMhAucGF3bC52MS5GYWlsdXJlEiIKCHByb2dyZXNzGA8gASgLMhAucGF3bC52MS5QYXlsb2FkEg0KBW5lZWRzGBAgAygJIpkBCglSdW5SZXN1bHQSDgoGcnVuX2lkGAEgASgJEhMKC2luY2FybmF0aW9uGAIgASgNEiIKBnN0YXR1cxgDIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiAKBm91dHB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAUgASgLMhAucGF3bC52MS5GYWlsdXJlKrwBCglSdW5TdGF0dXMSGgoWUlVOX1NUQVRVU19VTlNQRUNJRklFRBAAEhYKElJVTl9TVEFUVVNfUlVOTklORxABEhgKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAISFQoRUlVOX1NUQVRVU19GQUlMRUQQAxIYChRSVU5fU1RBVFVTX0NBTkNFTExFRBAEEhkKFVJVTl9TVEFUVVNfVEVSTUlOQVRFRBAFEhUKEVJVTl9TVEFUVVNfUEFVU0VEEAYqqgIKClRhc2tTdGF0dXMSGwoXVEFTS19TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNUQVNLX1NUQVRVU19CTE9DS0VEEAESFQoRVEFTS19TVEFUVVNfUkVBRFkQAhIWChJUQVNLX1NUQVRVU19MRUFTRUQQAxIXChNUQVNLX1NUQVRVU19CQUNLT0ZGEAQSGQoVVEFTS19TVEFUVVNfU1VTUEVOREVEEAUSHAoYVEFTS19TVEFUVVNfTkVFRFNfUkVWSUVXEAYSGQoVVEFTS19TVEFUVVNfQ09NUExFVEVEEAcSFgoSVEFTS19TVEFUVVNfRkFJTEVEEAgSFwoTVEFTS19TVEFUVVNfU0tJUFBFRBAJEhkKFVRBU0tfU1RBVFVTX0NBTkNFTExFRBAKYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
 
 /**
  * One run.
@@ -130,6 +130,13 @@ export type Run = Message<"pawl.v1.Run"> & {
    * @generated from field: bytes fingerprint = 15;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * Who paused it, when and why. Present only while it is PAUSED.
+   *
+   * @generated from field: pawl.v1.RunPause pause = 16;
+   */
+  pause?: RunPause | undefined;
 };
 
 /**
@@ -138,6 +145,41 @@ export type Run = Message<"pawl.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_pawl_v1_run, 0);
+
+/**
+ * That a run is paused.
+ *
+ * @generated from message pawl.v1.RunPause
+ */
+export type RunPause = Message<"pawl.v1.RunPause"> & {
+  /**
+   * When it was paused, by the kernel's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Why, as it was said.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Who paused it, as the connection proved; `local`: unauthenticated.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.v1.RunPause.
+ * Use `create(RunPauseSchema)` to create a new message.
+ */
+export const RunPauseSchema: GenMessage<RunPause> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run, 1);
 
 /**
  * How many tasks of a run are in one state.
@@ -165,7 +207,7 @@ export type TaskCount = Message<"pawl.v1.TaskCount"> & {
  * Use `create(TaskCountSchema)` to create a new message.
  */
 export const TaskCountSchema: GenMessage<TaskCount> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run, 1);
+  messageDesc(file_pawl_v1_run, 2);
 
 /**
  * One task of a run.
@@ -291,7 +333,7 @@ export type Task = Message<"pawl.v1.Task"> & {
  * Use `create(TaskSchema)` to create a new message.
  */
 export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run, 2);
+  messageDesc(file_pawl_v1_run, 3);
 
 /**
  * How a run ended.
@@ -340,7 +382,7 @@ export type RunResult = Message<"pawl.v1.RunResult"> & {
  * Use `create(RunResultSchema)` to create a new message.
  */
 export const RunResultSchema: GenMessage<RunResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run, 3);
+  messageDesc(file_pawl_v1_run, 4);
 
 /**
  * Where a run stands.
@@ -389,6 +431,13 @@ export const RunStatus = {
    * @generated from enum value: RUN_STATUS_TERMINATED = 5;
    */
   TERMINATED: 5,
+
+  /**
+   * A person paused it: nothing of it is offered until it is resumed. What runs may still report.
+   *
+   * @generated from enum value: RUN_STATUS_PAUSED = 6;
+   */
+  PAUSED: 6,
 } as const;
 
 /**

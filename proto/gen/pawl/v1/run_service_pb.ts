@@ -24,7 +24,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/run_service.proto.
  */
 export const file_pawl_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIsIBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIi8KCEF3YWl0UnVuEg4KBnJ1bl9pZBgBIAEoCRITCgtjb3JyZWxhdGlvbhgCIAEoDSJnCg1TdWJtaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZzdGFydHMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuEiAKBXdhaXRzGAMgAygLMhEucGF3bC52MS5Bd2FpdFJ1biKEAQoOU3RhcnRSdW5SZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SEAoIZXhpc3RpbmcYAiABKAgSDwoHdmVyc2lvbhgDIAEoDRIlCglyZWplY3Rpb24YBCABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhITCgtpbmNhcm5hdGlvbhgFIAEoDSJvCg1Bd2FpdGVkUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEiIKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0EiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uIocBCg5TdWJtaXRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAMoDRIoCgdzdGFydGVkGAIgAygLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdBInCgdyZXN1bHRzGAMgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0EhAKCHBvc2l0aW9uGAQgASgMIkYKEFN0YXJ0UnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh8KBHJ1bnMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuIk8KEVN0YXJ0UnVuc1Jlc3BvbnNlEigKB3Jlc3VsdHMYASADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIkkKFFN0YXJ0QW5kQXdhaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIeCgNydW4YAiABKAsyES5wYXdsLnYxLlN0YXJ0UnVuInEKFVN0YXJ0QW5kQXdhaXRSZXNwb25zZRIqCgdzdGFydGVkGAEgASgLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdEgAEiQKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0SABCBgoEYm9keSIyCg1HZXRSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkiKwoOR2V0UnVuUmVzcG9uc2USGQoDcnVuGAEgASgLMgwucGF3bC52MS5SdW4igQEKD0xpc3RSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIgoGc3RhdHVzGAIgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSEAoId29ya2Zsb3cYAyABKAkSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiRwoQTGlzdFJ1bnNSZXNwb25zZRIaCgRydW5zGAEgAygLMgwucGF3bC52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKDkdldFRhc2tSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCSIuCg9HZXRUYXNrUmVzcG9uc2USGwoEdGFzaxgBIAEoCzINLnBhd2wudjEuVGFzayKBAQoQTGlzdFRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEiMKBnN0YXR1cxgDIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJKChFMaXN0VGFza3NSZXNwb25zZRIcCgV0YXNrcxgBIAMoCzINLnBhd2wudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXgoQR2V0UmVzdWx0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEicKBHdhaXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNwoRR2V0UmVzdWx0UmVzcG9uc2USIgoGcmVzdWx0GAEgASgLMhIucGF3bC52MS5SdW5SZXN1bHQiOQoTQXdhaXRSZXN1bHRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHcnVuX2lkcxgCIAMoCSI/ChRBd2FpdFJlc3VsdHNSZXNwb25zZRInCgdyZXN1bHRzGAEgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0IkYKD1dhdGNoUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgMIlsKEFdhdGNoUnVuUmVzcG9uc2USJQoGZXZlbnRzGAEgAygLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQSEAoIcG9zaXRpb24YAiABKAwSDgoGY2xvc2VkGAMgASgIIkkKEFdhdGNoUnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCHBvc2l0aW9uGAIgASgMEhAKCHdvcmtmbG93GAMgASgJIlIKCFJ1bkV2ZW50Eg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIkCgVldmVudBgDIAEoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50IkgKEVdhdGNoUnVuc1Jlc3BvbnNlEiEKBmV2ZW50cxgBIAMoCzIRLnBhd2wudjEuUnVuRXZlbnQSEAoIcG9zaXRpb24YAiABKAwieQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24ibAoRQ2FuY2VsUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIiCgZzdGF0dXMYAyABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCghwb3NpdGlvbhgEIAEoDCJ8ChNUZXJtaW5hdGVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJLChRUZXJtaW5hdGVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIksKEUdldEhpc3RvcnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLZnJvbV9udW1iZXIYAyABKA0iOwoSR2V0SGlzdG9yeVJlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50Ij0KGEdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJIoMBCgxSZWNvdmVyeUxpbmUSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDAoEdGFzaxgCIAEoCRIVCg1vcGVyYXRpb25fa2V5GAMgASgJEhAKCHNlbnRlbmNlGAQgASgJEhUKDWV2ZW50X251bWJlcnMYBSADKA0iggEKGUdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEgsKA3doeRgDIAEoCRIkCgVsaW5lcxgEIAMoCzIVLnBhd2wudjEuUmVjb3ZlcnlMaW5lIlsKD1JlYWRCbG9iUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEg4KBnNoYTI1NhgDIAEoDBIVCg1vcGVyYXRpb25fa2V5GAQgASgJIiAKEFJlYWRCbG9iUmVzcG9uc2USDAoEZGF0YRgBIAEoDCr+AQoNUmVjb3ZlcnlDbGFzcxIeChpSRUNPVkVSWV9DTEFTU19VTlNQRUNJRklFRBAAEhkKFVJFQ09WRVJZX0NMQVNTX1JFVVNFRBABEhoKFlJFQ09WRVJZX0NMQVNTX1JFVFJJRUQQAhIdChlSRUNPVkVSWV9DTEFTU19SRUNPTkNJTEVEEAMSGgoWUkVDT1ZFUllfQ0xBU1NfU0tJUFBFRBAEEhoKFlJFQ09WRVJZX0NMQVNTX1dBSVRJTkcQBRIfChtSRUNPVkVSWV9DTEFTU19ORUVEU19SRVZJRVcQBhIeChpSRUNPVkVSWV9DTEFTU19VTkRJU1RVUkJFRBAHMvQICgpSdW5TZXJ2aWNlEj0KBlN1Ym1pdBIWLnBhd2wudjEuU3VibWl0UmVxdWVzdBoXLnBhd2wudjEuU3VibWl0UmVzcG9uc2UoATABEkIKCVN0YXJ0UnVucxIZLnBhd2wudjEuU3RhcnRSdW5zUmVxdWVzdBoaLnBhd2wudjEuU3RhcnRSdW5zUmVzcG9uc2USUAoNU3RhcnRBbmRBd2FpdBIdLnBhd2wudjEuU3RhcnRBbmRBd2FpdFJlcXVlc3QaHi5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXNwb25zZTABEjkKBkdldFJ1bhIWLnBhd2wudjEuR2V0UnVuUmVxdWVzdBoXLnBhd2wudjEuR2V0UnVuUmVzcG9uc2USPwoITGlzdFJ1bnMSGC5wYXdsLnYxLkxpc3RSdW5zUmVxdWVzdBoZLnBhd2wudjEuTGlzdFJ1bnNSZXNwb25zZRI8CgdHZXRUYXNrEhcucGF3bC52MS5HZXRUYXNrUmVxdWVzdBoYLnBhd2wudjEuR2V0VGFza1Jlc3BvbnNlEkIKCUxpc3RUYXNrcxIZLnBhd2wudjEuTGlzdFRhc2tzUmVxdWVzdBoaLnBhd2wudjEuTGlzdFRhc2tzUmVzcG9uc2USQgoJR2V0UmVzdWx0EhkucGF3bC52MS5HZXRSZXN1bHRSZXF1ZXN0GhoucGF3bC52MS5HZXRSZXN1bHRSZXNwb25zZRJNCgxBd2FpdFJlc3VsdHMSHC5wYXdsLnYxLkF3YWl0UmVzdWx0c1JlcXVlc3QaHS5wYXdsLnYxLkF3YWl0UmVzdWx0c1Jlc3BvbnNlMAESQQoIV2F0Y2hSdW4SGC5wYXdsLnYxLldhdGNoUnVuUmVxdWVzdBoZLnBhd2wudjEuV2F0Y2hSdW5SZXNwb25zZTABEkQKCVdhdGNoUnVucxIZLnBhd2wudjEuV2F0Y2hSdW5zUmVxdWVzdBoaLnBhd2wudjEuV2F0Y2hSdW5zUmVzcG9uc2UwARJCCglDYW5jZWxSdW4SGS5wYXdsLnYxLkNhbmNlbFJ1blJlcXVlc3QaGi5wYXdsLnYxLkNhbmNlbFJ1blJlc3BvbnNlEksKDFRlcm1pbmF0ZVJ1bhIcLnBhd2wudjEuVGVybWluYXRlUnVuUmVxdWVzdBodLnBhd2wudjEuVGVybWluYXRlUnVuUmVzcG9uc2USRwoKR2V0SGlzdG9yeRIaLnBhd2wudjEuR2V0SGlzdG9yeVJlcXVlc3QaGy5wYXdsLnYxLkdldEhpc3RvcnlSZXNwb25zZTABEloKEUdldFJlY292ZXJ5UmVwb3J0EiEucGF3bC52MS5HZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QaIi5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USQQoIUmVhZEJsb2ISGC5wYXdsLnYxLlJlYWRCbG9iUmVxdWVzdBoZLnBhd2wudjEuUmVhZEJsb2JSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIsIBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIi8KCEF3YWl0UnVuEg4KBnJ1bl9pZBgBIAEoCRITCgtjb3JyZWxhdGlvbhgCIAEoDSJnCg1TdWJtaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZzdGFydHMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuEiAKBXdhaXRzGAMgAygLMhEucGF3bC52MS5Bd2FpdFJ1biKEAQoOU3RhcnRSdW5SZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SEAoIZXhpc3RpbmcYAiABKAgSDwoHdmVyc2lvbhgDIAEoDRIlCglyZWplY3Rpb24YBCABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhITCgtpbmNhcm5hdGlvbhgFIAEoDSJvCg1Bd2FpdGVkUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEiIKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0EiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uIocBCg5TdWJtaXRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAMoDRIoCgdzdGFydGVkGAIgAygLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdBInCgdyZXN1bHRzGAMgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0EhAKCHBvc2l0aW9uGAQgASgMIkYKEFN0YXJ0UnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh8KBHJ1bnMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuIk8KEVN0YXJ0UnVuc1Jlc3BvbnNlEigKB3Jlc3VsdHMYASADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIkkKFFN0YXJ0QW5kQXdhaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIeCgNydW4YAiABKAsyES5wYXdsLnYxLlN0YXJ0UnVuInEKFVN0YXJ0QW5kQXdhaXRSZXNwb25zZRIqCgdzdGFydGVkGAEgASgLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdEgAEiQKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0SABCBgoEYm9keSIyCg1HZXRSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkiKwoOR2V0UnVuUmVzcG9uc2USGQoDcnVuGAEgASgLMgwucGF3bC52MS5SdW4igQEKD0xpc3RSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIgoGc3RhdHVzGAIgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSEAoId29ya2Zsb3cYAyABKAkSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiRwoQTGlzdFJ1bnNSZXNwb25zZRIaCgRydW5zGAEgAygLMgwucGF3bC52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKDkdldFRhc2tSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCSIuCg9HZXRUYXNrUmVzcG9uc2USGwoEdGFzaxgBIAEoCzINLnBhd2wudjEuVGFzayKBAQoQTGlzdFRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEiMKBnN0YXR1cxgDIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJKChFMaXN0VGFza3NSZXNwb25zZRIcCgV0YXNrcxgBIAMoCzINLnBhd2wudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXgoQR2V0UmVzdWx0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEicKBHdhaXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNwoRR2V0UmVzdWx0UmVzcG9uc2USIgoGcmVzdWx0GAEgASgLMhIucGF3bC52MS5SdW5SZXN1bHQiOQoTQXdhaXRSZXN1bHRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHcnVuX2lkcxgCIAMoCSI/ChRBd2FpdFJlc3VsdHNSZXNwb25zZRInCgdyZXN1bHRzGAEgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0IkYKD1dhdGNoUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgMIlsKEFdhdGNoUnVuUmVzcG9uc2USJQoGZXZlbnRzGAEgAygLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQSEAoIcG9zaXRpb24YAiABKAwSDgoGY2xvc2VkGAMgASgIIkkKEFdhdGNoUnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCHBvc2l0aW9uGAIgASgMEhAKCHdvcmtmbG93GAMgASgJIlIKCFJ1bkV2ZW50Eg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIkCgVldmVudBgDIAEoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50IkgKEVdhdGNoUnVuc1Jlc3BvbnNlEiEKBmV2ZW50cxgBIAMoCzIRLnBhd2wudjEuUnVuRXZlbnQSEAoIcG9zaXRpb24YAiABKAwieQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24ibAoRQ2FuY2VsUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIiCgZzdGF0dXMYAyABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCghwb3NpdGlvbhgEIAEoDCJ4Cg9QYXVzZVJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uIl4KEFBhdXNlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIVCg1ydW5uaW5nX3Rhc2tzGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMInkKEFJlc3VtZVJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uIkgKEVJlc3VtZVJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwifAoTVGVybWluYXRlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSwoUVGVybWluYXRlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJLChFHZXRIaXN0b3J5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2Zyb21fbnVtYmVyGAMgASgNIjsKEkdldEhpc3RvcnlSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCI9ChhHZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSKDAQoMUmVjb3ZlcnlMaW5lEiUKBWNsYXNzGAEgASgOMhYucGF3bC52MS5SZWNvdmVyeUNsYXNzEgwKBHRhc2sYAiABKAkSFQoNb3BlcmF0aW9uX2tleRgDIAEoCRIQCghzZW50ZW5jZRgEIAEoCRIVCg1ldmVudF9udW1iZXJzGAUgAygNIoIBChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZSJbCg9SZWFkQmxvYlJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzaGEyNTYYAyABKAwSFQoNb3BlcmF0aW9uX2tleRgEIAEoCSIgChBSZWFkQmxvYlJlc3BvbnNlEgwKBGRhdGEYASABKAwq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQBzL5CQoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESQgoJQ2FuY2VsUnVuEhkucGF3bC52MS5DYW5jZWxSdW5SZXF1ZXN0GhoucGF3bC52MS5DYW5jZWxSdW5SZXNwb25zZRJLCgxUZXJtaW5hdGVSdW4SHC5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlcXVlc3QaHS5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlc3BvbnNlEj8KCFBhdXNlUnVuEhgucGF3bC52MS5QYXVzZVJ1blJlcXVlc3QaGS5wYXdsLnYxLlBhdXNlUnVuUmVzcG9uc2USQgoJUmVzdW1lUnVuEhkucGF3bC52MS5SZXN1bWVSdW5SZXF1ZXN0GhoucGF3bC52MS5SZXN1bWVSdW5SZXNwb25zZRJHCgpHZXRIaXN0b3J5EhoucGF3bC52MS5HZXRIaXN0b3J5UmVxdWVzdBobLnBhd2wudjEuR2V0SGlzdG9yeVJlc3BvbnNlMAESWgoRR2V0UmVjb3ZlcnlSZXBvcnQSIS5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBoiLnBhd2wudjEuR2V0UmVjb3ZlcnlSZXBvcnRSZXNwb25zZRJBCghSZWFkQmxvYhIYLnBhd2wudjEuUmVhZEJsb2JSZXF1ZXN0GhkucGF3bC52MS5SZWFkQmxvYlJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * One run to start.
@@ -1051,6 +1051,167 @@ export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE_
   messageDesc(file_pawl_v1_run_service, 29);
 
 /**
+ * Pauses a run.
+ *
+ * @generated from message pawl.v1.PauseRunRequest
+ */
+export type PauseRunRequest = Message<"pawl.v1.PauseRunRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run. With the command it is the identity of the request.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Version the run must have. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 3;
+   */
+  expectedVersion?: number | undefined;
+
+  /**
+   * Why, for people. At most 1,000 bytes.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.v1.PauseRunRequest.
+ * Use `create(PauseRunRequestSchema)` to create a new message.
+ */
+export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 30);
+
+/**
+ * The run is paused.
+ *
+ * @generated from message pawl.v1.PauseRunResponse
+ */
+export type PauseRunResponse = Message<"pawl.v1.PauseRunResponse"> & {
+  /**
+   * True when it was paused before: nothing was changed.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the run.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Number of its tasks that a worker still runs; they may report.
+   *
+   * @generated from field: uint32 running_tasks = 3;
+   */
+  runningTasks: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 4;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.PauseRunResponse.
+ * Use `create(PauseRunResponseSchema)` to create a new message.
+ */
+export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 31);
+
+/**
+ * Lets a paused run go on.
+ *
+ * @generated from message pawl.v1.ResumeRunRequest
+ */
+export type ResumeRunRequest = Message<"pawl.v1.ResumeRunRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run. With the command it is the identity of the request.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Version the run must have. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 3;
+   */
+  expectedVersion?: number | undefined;
+
+  /**
+   * Why, for people. At most 1,000 bytes.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.v1.ResumeRunRequest.
+ * Use `create(ResumeRunRequestSchema)` to create a new message.
+ */
+export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 32);
+
+/**
+ * The run goes on.
+ *
+ * @generated from message pawl.v1.ResumeRunResponse
+ */
+export type ResumeRunResponse = Message<"pawl.v1.ResumeRunResponse"> & {
+  /**
+   * True when it was not paused: nothing was changed.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the run.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.ResumeRunResponse.
+ * Use `create(ResumeRunResponseSchema)` to create a new message.
+ */
+export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 33);
+
+/**
  * Ends a run at once.
  *
  * @generated from message pawl.v1.TerminateRunRequest
@@ -1090,7 +1251,7 @@ export type TerminateRunRequest = Message<"pawl.v1.TerminateRunRequest"> & {
  * Use `create(TerminateRunRequestSchema)` to create a new message.
  */
 export const TerminateRunRequestSchema: GenMessage<TerminateRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 30);
+  messageDesc(file_pawl_v1_run_service, 34);
 
 /**
  * The run was ended.
@@ -1125,7 +1286,7 @@ export type TerminateRunResponse = Message<"pawl.v1.TerminateRunResponse"> & {
  * Use `create(TerminateRunResponseSchema)` to create a new message.
  */
 export const TerminateRunResponseSchema: GenMessage<TerminateRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 31);
+  messageDesc(file_pawl_v1_run_service, 35);
 
 /**
  * Reads recorded events.
@@ -1160,7 +1321,7 @@ export type GetHistoryRequest = Message<"pawl.v1.GetHistoryRequest"> & {
  * Use `create(GetHistoryRequestSchema)` to create a new message.
  */
 export const GetHistoryRequestSchema: GenMessage<GetHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 32);
+  messageDesc(file_pawl_v1_run_service, 36);
 
 /**
  * A page of at most 256 events or 1 MiB.
@@ -1181,7 +1342,7 @@ export type GetHistoryResponse = Message<"pawl.v1.GetHistoryResponse"> & {
  * Use `create(GetHistoryResponseSchema)` to create a new message.
  */
 export const GetHistoryResponseSchema: GenMessage<GetHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 33);
+  messageDesc(file_pawl_v1_run_service, 37);
 
 /**
  * Asks for the recovery report.
@@ -1209,7 +1370,7 @@ export type GetRecoveryReportRequest = Message<"pawl.v1.GetRecoveryReportRequest
  * Use `create(GetRecoveryReportRequestSchema)` to create a new message.
  */
 export const GetRecoveryReportRequestSchema: GenMessage<GetRecoveryReportRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 34);
+  messageDesc(file_pawl_v1_run_service, 38);
 
 /**
  * One line of the report.
@@ -1258,7 +1419,7 @@ export type RecoveryLine = Message<"pawl.v1.RecoveryLine"> & {
  * Use `create(RecoveryLineSchema)` to create a new message.
  */
 export const RecoveryLineSchema: GenMessage<RecoveryLine> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 35);
+  messageDesc(file_pawl_v1_run_service, 39);
 
 /**
  * Every task and every operation of the run is on exactly one line.
@@ -1300,7 +1461,7 @@ export type GetRecoveryReportResponse = Message<"pawl.v1.GetRecoveryReportRespon
  * Use `create(GetRecoveryReportResponseSchema)` to create a new message.
  */
 export const GetRecoveryReportResponseSchema: GenMessage<GetRecoveryReportResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 36);
+  messageDesc(file_pawl_v1_run_service, 40);
 
 /**
  * Asks for stored content.
@@ -1342,7 +1503,7 @@ export type ReadBlobRequest = Message<"pawl.v1.ReadBlobRequest"> & {
  * Use `create(ReadBlobRequestSchema)` to create a new message.
  */
 export const ReadBlobRequestSchema: GenMessage<ReadBlobRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 37);
+  messageDesc(file_pawl_v1_run_service, 41);
 
 /**
  * A chunk of the content.
@@ -1363,7 +1524,7 @@ export type ReadBlobResponse = Message<"pawl.v1.ReadBlobResponse"> & {
  * Use `create(ReadBlobResponseSchema)` to create a new message.
  */
 export const ReadBlobResponseSchema: GenMessage<ReadBlobResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 38);
+  messageDesc(file_pawl_v1_run_service, 42);
 
 /**
  * How recovery dealt with one thing.
@@ -1588,6 +1749,31 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof TerminateRunRequestSchema;
     output: typeof TerminateRunResponseSchema;
+  },
+  /**
+   * Pauses a run: nothing of it is offered until it is resumed, and an offer that no worker has taken yet is withdrawn. What runs may go on, record and report;
+   * its next intent is answered `paused`. Signals, inputs and decisions are kept in order; leases, a running attempt's time, the run's deadline and the expiry of proposals
+   * go on, every other timer is due at resume; cancel and terminate act. Durable when answered. Retry: safe, a repeat answers `existing`.
+   * NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`, `PAWL_STALE_VERSION` or `PAWL_ILLEGAL_TRANSITION` (it was asked to stop).
+   *
+   * @generated from rpc pawl.v1.RunService.PauseRun
+   */
+  pauseRun: {
+    methodKind: "unary";
+    input: typeof PauseRunRequestSchema;
+    output: typeof PauseRunResponseSchema;
+  },
+  /**
+   * Lets a paused run go on: what waits for a worker is offered, and every timer that came due meanwhile acts. Durable when answered. Retry: safe, a repeat answers
+   * `existing`; give `expected_version`, so that a resent request does not end a later pause. NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`
+   * or `PAWL_STALE_VERSION`.
+   *
+   * @generated from rpc pawl.v1.RunService.ResumeRun
+   */
+  resumeRun: {
+    methodKind: "unary";
+    input: typeof ResumeRunRequestSchema;
+    output: typeof ResumeRunResponseSchema;
   },
   /**
    * Streams the recorded events of one run in pages and ends. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`.

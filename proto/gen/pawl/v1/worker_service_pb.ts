@@ -1350,7 +1350,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
   handle: number;
 
   /**
-   * Why: `expired`, `timed-out`, `cancelled`, `terminated`, `returned`, `not-acknowledged`, `review`.
+   * Why: `expired`, `timed-out`, `cancelled`, `terminated`, `returned`, `not-acknowledged`, `review`, `withdrawn`.
    *
    * @generated from field: string cause = 2;
    */

@@ -3,18 +3,21 @@ import type { CliContext } from "../context.js";
 import { addRunCancel, addRunTerminate } from "./run-end.js";
 import { addRunHistory } from "./run-history.js";
 import { addRunList } from "./run-list.js";
+import { addRunPause, addRunResume } from "./run-pause.js";
 import { addRunShow } from "./run-show.js";
 import { addRunStart } from "./run-start.js";
 import { addRunWatch } from "./run-watch.js";
 
 /** `pawl run …`. */
 export function addRunCommands(program: Command, context: CliContext): void {
-  const group = program.command("run").description("start, read, watch and end runs");
+  const group = program.command("run").description("start, read, watch, pause and end runs");
   addRunStart(group, context);
   addRunShow(group, context);
   addRunList(group, context);
   addRunWatch(group, context);
   addRunHistory(group, context);
+  addRunPause(group, context);
+  addRunResume(group, context);
   addRunCancel(group, context);
   addRunTerminate(group, context);
 }

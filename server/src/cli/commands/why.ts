@@ -1,6 +1,7 @@
 import { type Review, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import {
   type Run,
+  RunStatus,
   RunStatusSchema,
   type Task,
   TaskSchema,
@@ -94,6 +95,7 @@ function printWhy({ out, followUps }: KernelSession, { run, tasks, reviews }: Wh
   const id = run.runId;
   out.next([
     ...(reviews.length > 0 ? [followUps.command("reviews list", [], ["--run", id])] : []),
+    ...(run.status === RunStatus.PAUSED ? [followUps.command("run resume", [id])] : []),
     followUps.command(isOpen(run.status) ? "run watch" : "report", [id]),
     followUps.command("run show", [id]),
   ]);

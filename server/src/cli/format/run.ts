@@ -1,5 +1,6 @@
 import {
   type Run,
+  type RunPause,
   RunStatus,
   RunStatusSchema,
   TaskStatus,
@@ -15,7 +16,9 @@ import { type Clock, formatTime } from "./time.js";
 
 /** Whether a run may still change. */
 export function isOpen(status: RunStatus): boolean {
-  return status === RunStatus.RUNNING || status === RunStatus.UNSPECIFIED;
+  return (
+    status === RunStatus.RUNNING || status === RunStatus.PAUSED || status === RunStatus.UNSPECIFIED
+  );
 }
 
 /** One sentence: which run, and where it stands. */
@@ -41,6 +44,7 @@ export function runFields(run: Run, clock: Clock): (readonly [string, string | u
   const labels = Object.entries(run.labels).map(([key, value]) => `${key}=${value}`);
   return [
     ["why", run.why],
+    ["paused", run.pause === undefined ? undefined : describePause(run.pause, clock)],
     ["failure", run.failure === undefined ? undefined : describeFailure(run.failure)],
     ["tasks", describeTaskCounts(run)],
     ["started", formatTime(run.startedAt, clock)],
@@ -49,6 +53,11 @@ export function runFields(run: Run, clock: Clock): (readonly [string, string | u
     ["namespace", run.namespace],
     ["labels", labels.sort().join(", ")],
   ];
+}
+
+function describePause({ at, reason, principal }: RunPause, clock: Clock): string {
+  const by = principal === "" ? "" : ` by ${principal}`;
+  return `${formatTime(at, clock)}${by}${reason === "" ? "" : `: ${reason}`}`;
 }
 
 /** Headings of a list of runs. */

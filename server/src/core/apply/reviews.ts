@@ -2,10 +2,11 @@ import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
-import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import type { MutableReview, MutableRun } from "../state.js";
-import { isSettled, isTaskClosed } from "../transitions.js";
+import { isRunOpen, isSettled } from "../transitions.js";
+import { announceTasks } from "./announce-tasks.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepBytes } from "./keep.js";
@@ -85,21 +86,6 @@ export function applyReviewResolved(
   wakeWaitingTasks(run, review, meta, hooks);
 }
 
-/** While the run was set aside its deadlines did nothing and its tasks were not offered: they are all told again. */
-function announceTasks(run: MutableRun, hooks: ApplyHooks): void {
-  if (run.status !== RunStatus.RUNNING) {
-    return;
-  }
-  for (const task of run.tasks) {
-    if (!isTaskClosed(task.status)) {
-      hooks.taskMoved(run, task.number);
-    }
-    if (task.status === TaskStatus.READY) {
-      hooks.taskReady(run, task.number);
-    }
-  }
-}
-
 function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMeta): void {
   const operation = operationOf(run, review.operation);
   operation.openReview = undefined;
@@ -141,7 +127,7 @@ function wakeWaitingTasks(
   review.waitingTasks = [];
   for (const number of waiting) {
     const task = taskOf(run, number);
-    if (task.status !== TaskStatus.NEEDS_REVIEW || run.status !== RunStatus.RUNNING) {
+    if (task.status !== TaskStatus.NEEDS_REVIEW || !isRunOpen(run.status)) {
       continue;
     }
     if (review.choice === ReviewChoice.FAIL) {

@@ -1,4 +1,4 @@
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import type { MutableRun } from "../state.js";
 import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
@@ -17,6 +17,11 @@ export function applyCancelRequested(
   run.cancelRequestedAtMs = meta.atMs;
   run.cancelReason = event.reason;
   run.version++;
+  if (run.status === RunStatus.PAUSED) {
+    // Nothing that could be offered is left, and what runs may need an effect to clean up.
+    run.status = RunStatus.RUNNING;
+    run.pause = undefined;
+  }
   for (const task of run.tasks) {
     if (task.status === TaskStatus.LEASED) {
       hooks.taskMoved(run, task.number);
@@ -44,6 +49,7 @@ export function applyRunClosed(
   run.status = event.status;
   run.version++;
   run.closedAtMs = meta.atMs;
+  run.pause = undefined;
   run.failure = keepFailure(event.failure);
   if (run.openTasks > 0) {
     for (const task of run.tasks) {

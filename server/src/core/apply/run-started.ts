@@ -59,6 +59,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     closedAtMs: 0,
     cancelRequestedAtMs: 0,
     cancelReason: "",
+    pause: undefined,
     failure: undefined,
     eventCount: 0,
     fault: "",

@@ -1,5 +1,5 @@
 import { LeaseEndReason, TaskTimeoutKind } from "@pawl/proto/log/v1/event_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { FireDeadline } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { graceDeadlineMs } from "../deadline.js";
@@ -15,7 +15,8 @@ import { kernelFailure } from "./kernel-failure.js";
 
 /**
  * Does what is due for a task by now, the first of: schedule-to-close, grace over, start-to-close, schedule-to-start,
- * backoff over, the time of a wait. A deadline that the state has left behind does nothing, and neither does one of a run that is set aside.
+ * backoff over, the time of a wait. A deadline that the state has left behind does nothing, and neither does one of a run that is set aside,
+ * nor, in a paused run, any but that of an attempt that runs.
  * Refusals, in order: no task.
  */
 export function decideFireDeadline(run: Run, command: FireDeadline, ctx: DecideContext): Decision {
@@ -27,12 +28,16 @@ export function decideFireDeadline(run: Run, command: FireDeadline, ctx: DecideC
     return acceptExisting();
   }
   const own = findDue(run, found, ctx);
-  const events = own.length > 0 ? own : endDueWaits(run, found.task, ctx.nowMs);
+  const hasWaits = own.length === 0 && run.status !== RunStatus.PAUSED;
+  const events = hasWaits ? endDueWaits(run, found.task, ctx.nowMs) : own;
   return events.length === 0 ? acceptExisting() : accept(events);
 }
 
 function findDue(run: Run, found: FoundTask, ctx: DecideContext): EventBody[] {
   const { task, spec } = found;
+  if (run.status === RunStatus.PAUSED) {
+    return task.status === TaskStatus.LEASED ? findDueOfHeld(run, found, ctx) : [];
+  }
   const canTimeOut = task.status !== TaskStatus.BLOCKED && task.status !== TaskStatus.NEEDS_REVIEW;
   if (canTimeOut && isPast(task.firstReadyAtMs, spec.scheduleToCloseMs, ctx)) {
     return timeOut(run, found, TaskTimeoutKind.SCHEDULE_TO_CLOSE);

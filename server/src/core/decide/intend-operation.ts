@@ -1,4 +1,5 @@
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { IntendOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
@@ -12,11 +13,12 @@ import type { Operation, Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
 import { keyOfIntent } from "./operation-identity.js";
-import { type IntentParts, proceed, proceedAgain } from "./proceed.js";
+import { answerPaused, type IntentParts, proceed, proceedAgain } from "./proceed.js";
 import { answerDoubt } from "./settle-doubt.js";
 
 /**
- * Records the intent of an effect, or says what to do instead.
+ * Records the intent of an effect, or says what to do instead. In a paused run nothing new is intended: what is settled is reused, an intent
+ * that was recorded before the pause is answered as it was, and every other is answered `paused`.
  * Refusals, in order: no lease, no task, run over, lease lost, fingerprint conflict, too many operations.
  */
 export function decideIntendOperation(
@@ -47,6 +49,9 @@ export function decideIntendOperation(
   }
   if (run.operations.length >= limits.operationsMax) {
     return reject(tooMany());
+  }
+  if (run.status === RunStatus.PAUSED) {
+    return answerPaused(key);
   }
   return accept([firstIntent(run, command, { key, uuid, found, ctx })], {
     existing: false,
@@ -141,21 +146,27 @@ function answerKnown(run: Run, operation: Operation, parts: IntentParts): Decisi
     case OperationStatus.INTENDED:
       return answerIntended(run, operation, parts);
     default:
-      return answerDoubt(run, operation, parts);
+      return run.status === RunStatus.PAUSED
+        ? answerPaused(operation.declaration.key)
+        : answerDoubt(run, operation, parts);
   }
 }
 
 function answerIntended(run: Run, operation: Operation, parts: IntentParts): Decision {
   const { command, ctx } = parts;
-  if (!operation.callOpen) {
-    return proceedAgain(operation, parts, []);
-  }
   const isResent =
+    operation.callOpen &&
     operation.intentId === command.intentId &&
     operation.leaseVersion === (command.lease?.leaseVersion ?? 0);
   if (isResent) {
     const callMs = Math.max(0, operation.callByMs - ctx.nowMs);
     return acceptExisting({ existing: true, intent: proceed(operation, callMs) });
+  }
+  if (run.status === RunStatus.PAUSED) {
+    return answerPaused(operation.declaration.key);
+  }
+  if (!operation.callOpen) {
+    return proceedAgain(operation, parts, []);
   }
   const settledAtMs = operation.callByMs + operation.declaration.settleMs;
   if (ctx.nowMs < settledAtMs) {

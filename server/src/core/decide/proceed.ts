@@ -18,6 +18,14 @@ export function proceed(operation: Operation, callMs: number): IntentReply {
   return { case: "proceed", operationKey: operation.declaration.key, callMs };
 }
 
+/** Tells the caller that the run is paused: nothing may be called. */
+export function answerPaused(operationKey: string, events: readonly EventBody[] = []): Decision {
+  return accept(events, {
+    existing: events.length === 0,
+    intent: { case: "paused", operationKey },
+  });
+}
+
 /** Another call of a known operation, after `before`. */
 export function proceedAgain(
   operation: Operation,

@@ -1,4 +1,5 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ReconcileOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
@@ -9,11 +10,11 @@ import { illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen, isSettled, operationStatusName } from "../transitions.js";
 import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
-import { type IntentParts, proceedAgain } from "./proceed.js";
+import { answerPaused, type IntentParts, proceedAgain } from "./proceed.js";
 import { askPerson } from "./settle-doubt.js";
 
 /**
- * Records what a look-up found, and says what to do now. Another look-up that cannot tell, sooner than the next one was
+ * Records what a look-up found, and says what to do now; in a paused run what is absent is not called again (`paused`). Another look-up that cannot tell, sooner than the next one was
  * asked for, is the same one resent: it is answered `existing` and not counted.
  * Refusals, in order: no lease, no task, run over, lease lost, no operation, not in doubt, another call than the one
  * looked up, too early.
@@ -107,7 +108,9 @@ function record(
   }
   if (finding.case === "absent") {
     const event = reconciled(operation, { case: "absent", value: {} }, OperationStatus.INTENDED, 0);
-    return proceedAgain(operation, parts, [event]);
+    return run.status === RunStatus.PAUSED
+      ? answerPaused(operationKey, [event])
+      : proceedAgain(operation, parts, [event]);
   }
   const waitMs = limits.lookUpBackoffMs * 2 ** operation.lookUps;
   const event = reconciled(

@@ -63,6 +63,7 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
     closedAtMs: row.closedAtMs,
     cancelRequestedAtMs: row.cancelRequestedAtMs,
     cancelReason: row.cancelReason,
+    pause: row.pause === undefined ? undefined : { ...row.pause },
     failure: row.failure,
     eventCount: row.eventCount,
     fault: row.fault,

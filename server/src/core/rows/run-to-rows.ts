@@ -108,6 +108,7 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     reviewCount: run.reviews.length,
     waits: [],
     waitCount: run.waits.length,
+    pause: run.pause === undefined ? undefined : { ...run.pause },
   };
 }
 

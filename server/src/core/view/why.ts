@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { Run, Task } from "../state.js";
+import type { Run, RunPause, Task } from "../state.js";
+import { isRunOpen } from "../transitions.js";
 import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
 
@@ -35,7 +36,7 @@ export function explainRun(run: Run, nowMs: number): string {
 /** What a task waits for, as a sentence. Empty when it waits for nothing: it has ended, or a worker is at it. */
 export function explainWait(run: Run, number: number, nowMs: number): string {
   const task = run.tasks[number];
-  if (task === undefined || run.status !== RunStatus.RUNNING) {
+  if (task === undefined || !isRunOpen(run.status)) {
     return "";
   }
   switch (task.status) {
@@ -100,6 +101,9 @@ function explainOpenRun(run: Run, nowMs: number): string {
   if (run.fault !== "") {
     return `It is set aside for a person, because the kernel's own code failed for it (${cut(run.fault)}): resolve its review, or terminate it.`;
   }
+  if (run.pause !== undefined) {
+    return explainPause(run, run.pause, nowMs);
+  }
   const status = telling.find((each) => run.tasks.some((open) => open.status === each));
   const task = run.tasks.find((each) => each.status === status);
   if (task === undefined) {
@@ -117,8 +121,21 @@ function explainOpenRun(run: Run, nowMs: number): string {
   return `${cancelled}${sentence}${more}.`;
 }
 
+function explainPause(run: Run, pause: RunPause, nowMs: number): string {
+  const running = run.tasks.filter(({ status }) => status === TaskStatus.LEASED).length;
+  const by = pause.principal === "" ? "" : ` by ${pause.principal}`;
+  const still =
+    running === 0
+      ? ""
+      : `; ${formatCount(running, "task")} that ran before may still report, and ${running === 1 ? "begins" : "begin"} no effect`;
+  return `It was paused${by} ${formatLength(nowMs - pause.atMs)} ago${reasonOf(pause.reason)}, so nothing of it is offered until it is resumed${still}.`;
+}
+
 /** A sentence about an open task, without its full stop. */
 function explainTask(run: Run, task: Task, nowMs: number): string {
+  if (run.pause !== undefined && waitsForResume.has(task.status)) {
+    return `Task "${nameOf(run, task)}" waits until its run is resumed`;
+  }
   const spec = run.plan.tasks[task.number];
   const name = `Task "${nameOf(run, task)}"`;
   const attemptsMax = spec?.retry.attemptsMax ?? 0;
@@ -140,6 +157,9 @@ function explainTask(run: Run, task: Task, nowMs: number): string {
       return `${name} waits until ${explainNeeds(run, task)}`;
   }
 }
+
+/** What would go on by itself, were its run not paused. */
+const waitsForResume: ReadonlySet<TaskStatus> = new Set([TaskStatus.READY, TaskStatus.BACKOFF]);
 
 function queueWords(spec: { readonly kind: string; readonly queue: string } | undefined): string {
   return spec === undefined || spec.queue === spec.kind ? "" : ` in queue "${spec.queue}"`;

@@ -1,4 +1,4 @@
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import type { Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
@@ -46,8 +46,14 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
   const { run, runNumber, keys } = indexed;
   const { namespace } = run;
   if (run.kind === "run") {
-    const status = { namespace, field: listField.status, value: `${run.status}` };
+    // A paused run stands among the open ones as well: a run that pauses and goes on while a list of all is read would else be passed over.
+    const listed = run.status === RunStatus.PAUSED ? RunStatus.RUNNING : run.status;
+    const status = { namespace, field: listField.status, value: `${listed}` };
     sink.entry(keys.visibility(status, runNumber, 0), empty, 0);
+    if (run.status === RunStatus.PAUSED) {
+      const paused = { namespace, field: listField.status, value: `${run.status}` };
+      sink.entry(keys.visibility(paused, runNumber, 0), empty, 0);
+    }
     const workflow = { namespace, field: listField.workflow, value: run.workflow };
     sink.entry(keys.visibility(workflow, runNumber, 0), empty, 0);
     if (isRunOpen(run.status)) {
@@ -77,6 +83,9 @@ function indexTasks(indexed: Indexed, sink: IndexSink): void {
     }
     earliestMs = Math.min(earliestMs, nextDeadlineMs(run, task, spec) ?? Number.POSITIVE_INFINITY);
     if (task.status === TaskStatus.READY) {
+      if (run.status === RunStatus.PAUSED) {
+        continue; // Nothing of it is offered, also after a restart.
+      }
       const key = readyKey.encode({
         partition,
         namespace: run.namespace,

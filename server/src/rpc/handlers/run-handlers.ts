@@ -3,6 +3,7 @@ import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
 import { cancelRun, terminateRun } from "./run-end.js";
 import { getHistory, getRecoveryReport, readBlob } from "./run-history.js";
+import { pauseRun, resumeRun } from "./run-pause.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
 import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
 import { watchRun, watchRuns } from "./run-watch.js";
@@ -20,6 +21,8 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     awaitResults: (request, call) => awaitResults(edge, request, call),
     watchRun: (request, call) => watchRun(edge, request, call),
     watchRuns: (request, call) => watchRuns(edge, request, call),
+    pauseRun: (request, call) => pauseRun(edge, request, call),
+    resumeRun: (request, call) => resumeRun(edge, request, call),
     cancelRun: (request, call) => cancelRun(edge, request, call),
     terminateRun: (request, call) => terminateRun(edge, request, call),
     getHistory: (request, call) => getHistory(edge, request, call),

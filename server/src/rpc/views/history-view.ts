@@ -52,6 +52,8 @@ function partsOf(body: EventBody): Parts {
     case "runStarted":
     case "cancelRequested":
     case "runClosed":
+    case "runPaused":
+    case "runResumed":
     case "runFaulted":
     case "storeCreated":
     case "checkpointSealed":
@@ -72,6 +74,8 @@ function partsOf(body: EventBody): Parts {
 type RunCase =
   | "runStarted"
   | "cancelRequested"
+  | "runPaused"
+  | "runResumed"
   | "runClosed"
   | "runFaulted"
   | "storeCreated"
@@ -94,6 +98,12 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
     case "cancelRequested": {
       const { reason, principal } = body.value;
       return { detail: `The run was asked to stop${quoted(reason)}.`, principal };
+    }
+    case "runPaused":
+    case "runResumed": {
+      const { reason, principal } = body.value;
+      const what = body.case === "runPaused" ? "was paused" : "goes on";
+      return { detail: `The run ${what}${quoted(reason)}.`, principal };
     }
     case "runClosed": {
       const { status, failure, principal } = body.value;

@@ -45,6 +45,8 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, runNumbe
     }
     case "wait":
       return { case: "wait", value: { notBeforeMs: Math.ceil(reply.notBeforeMs), key } };
+    case "paused":
+      return { case: "paused", value: { key } };
     case "review":
       return { case: "review", value: { reviewId: reviewId(runNumber, reply.review), key } };
   }

@@ -1,6 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type RunSchema, RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { Run } from "../../core/state.js";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type RunPauseSchema,
+  type RunSchema,
+  RunStatus,
+  TaskStatus,
+} from "@pawl/proto/v1/run_pb.js";
+import type { Run, RunPause } from "../../core/state.js";
 import { explainRun } from "../../core/view/why.js";
 import { failureView, timestampView } from "./payload-view.js";
 
@@ -21,12 +27,17 @@ export function runView(run: Run, nowMs: number): MessageInitShape<typeof RunSch
     why: explainRun(run, nowMs),
     labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
     fingerprint: run.fingerprint,
+    ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(closedAt === undefined ? {} : { closedAt }),
     ...(run.failure === undefined || run.status !== RunStatus.FAILED
       ? {}
       : { failure: failureView(run.failure) }),
   };
+}
+
+function pauseView({ atMs, reason, principal }: RunPause): MessageInitShape<typeof RunPauseSchema> {
+  return { at: timestampFromMs(atMs), reason, principal };
 }
 
 function countTasks(run: Run): { status: TaskStatus; count: number }[] {

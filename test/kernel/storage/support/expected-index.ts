@@ -15,7 +15,10 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
     keys.push(visibilityKey.encode({ partition, namespace, field, value, runNumber, number }));
   };
   if (run.kind === "run") {
-    listed("status", `${run.status}`, 0);
+    const isPaused = run.status === RunStatus.PAUSED;
+    for (const status of isPaused ? [RunStatus.RUNNING, RunStatus.PAUSED] : [run.status]) {
+      listed("status", `${status}`, 0);
+    }
     listed("workflow", run.workflow, 0);
   }
   for (const { number, status } of run.operations) {
@@ -32,7 +35,7 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
       listed("review", "open", number);
     }
   }
-  if (run.status === RunStatus.RUNNING) {
+  if (run.status === RunStatus.RUNNING || run.status === RunStatus.PAUSED) {
     keys.push(...expectedWork(run, runNumber));
   }
   return keys.map(hexOf).sort();
@@ -41,24 +44,25 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
 function expectedWork(run: Run, runNumber: number): Uint8Array[] {
   const keys: Uint8Array[] = [];
   const dueMs: number[] = [];
+  const isPaused = run.status === RunStatus.PAUSED;
   for (const task of run.tasks) {
     const spec = run.plan.tasks[task.number];
     if (spec === undefined) {
       continue;
     }
-    const isWaiting = task.status === TaskStatus.READY || task.status === TaskStatus.BACKOFF;
+    const isWaiting = !isPaused && waiting.includes(task.status);
     const isLeased = task.status === TaskStatus.LEASED;
     const due = (from: number, length: number | undefined, applies: boolean): void => {
       if (length !== undefined && applies) {
         dueMs.push(from + length);
       }
     };
-    due(task.firstReadyAtMs, spec.scheduleToCloseMs, isWaiting || isLeased);
-    due(task.readyAtMs, spec.scheduleToStartMs, task.status === TaskStatus.READY);
-    due(task.dueAtMs, 0, task.status === TaskStatus.BACKOFF);
+    due(task.firstReadyAtMs, spec.scheduleToCloseMs, isWaiting || (isLeased && !isPaused));
+    due(task.readyAtMs, spec.scheduleToStartMs, isWaiting && task.status === TaskStatus.READY);
+    due(task.dueAtMs, 0, isWaiting && task.status === TaskStatus.BACKOFF);
     due(task.leasedAtMs, spec.startToCloseMs, isLeased);
     due(run.cancelRequestedAtMs, spec.cancelGraceMs, isLeased && run.cancelRequestedAtMs !== 0);
-    if (task.status === TaskStatus.READY) {
+    if (isWaiting && task.status === TaskStatus.READY) {
       const { number, readyAtMs: sequence } = task;
       const queue = `${spec.queue}\0${spec.kind}`;
       const { namespace } = run;
@@ -76,6 +80,8 @@ function expectedWork(run: Run, runNumber: number): Uint8Array[] {
   }
   return keys;
 }
+
+const waiting: readonly TaskStatus[] = [TaskStatus.READY, TaskStatus.BACKOFF];
 
 /** All index rows of a store. */
 export async function storedIndex(store: Store): Promise<string[]> {

@@ -42,6 +42,8 @@ export interface EventShape {
     | { case: "epochBegan"; value: EpochBeganShape }
     | { case: "taskSuspended"; value: TaskSuspendedShape }
     | { case: "waitEnded"; value: WaitEndedShape }
+    | { case: "runPaused"; value: RunPausedShape }
+    | { case: "runResumed"; value: RunResumedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -206,6 +208,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "runPaused": {
+      w.tag(338);
+      const at = w.begin();
+      writeRunPaused(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "runResumed": {
+      w.tag(346);
+      const at = w.begin();
+      writeRunResumed(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "epochBegan": {
       w.tag(418);
       const at = w.begin();
@@ -312,6 +328,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 186:
         body = { case: "waitEnded", value: readWaitEnded(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 338:
+        body = { case: "runPaused", value: readRunPaused(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 346:
+        body = { case: "runResumed", value: readRunResumed(r, r.enter()) };
         r.leave(end);
         break;
       case 418:
@@ -2452,6 +2476,114 @@ export function encodeRunClosed(m: RunClosedShape): Uint8Array {
 export function decodeRunClosed(bytes: Uint8Array): RunClosedShape {
   const r = new WireReader(bytes);
   return readRunClosed(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunPaused`; its fields are described in event_pb.ts. */
+export interface RunPausedShape {
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunPaused`. */
+export function writeRunPaused(w: WireWriter, m: RunPausedShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunPaused` up to `end`, which is the reader's limit. */
+export function readRunPaused(r: WireReader, end: number): RunPausedShape {
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunPaused` into bytes of its own. */
+export function encodeRunPaused(m: RunPausedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunPaused(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunPaused`; its bytes fields are views of `bytes`. */
+export function decodeRunPaused(bytes: Uint8Array): RunPausedShape {
+  const r = new WireReader(bytes);
+  return readRunPaused(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunResumed`; its fields are described in event_pb.ts. */
+export interface RunResumedShape {
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunResumed`. */
+export function writeRunResumed(w: WireWriter, m: RunResumedShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunResumed` up to `end`, which is the reader's limit. */
+export function readRunResumed(r: WireReader, end: number): RunResumedShape {
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunResumed` into bytes of its own. */
+export function encodeRunResumed(m: RunResumedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunResumed(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunResumed`; its bytes fields are views of `bytes`. */
+export function decodeRunResumed(bytes: Uint8Array): RunResumedShape {
+  const r = new WireReader(bytes);
+  return readRunResumed(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.RunFaulted`; its fields are described in event_pb.ts. */

@@ -27,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIqcGCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNIpUECgdUYXNrUm93Eg4KBm51bWJlchgBIAEoDRIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIPCgdhdHRlbXB0GAQgASgNEhUKDWxlYXNlX3ZlcnNpb24YBSABKA0SEgoKc2Vzc2lvbl9pZBgGIAEoCRIOCgZ3b3JrZXIYByABKAkSGQoRZmlyc3RfcmVhZHlfYXRfbXMYCCABKAESEwoLcmVhZHlfYXRfbXMYCSABKAESFAoMbGVhc2VkX2F0X21zGAogASgBEhEKCWR1ZV9hdF9tcxgLIAEoARIgCgZvdXRwdXQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIiCghwcm9ncmVzcxgOIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIdChV1bmFja25vd2xlZGdlZF9vZmZlcnMYDyABKA0SNQoQbGVhc2VfZW5kX3JlYXNvbhgQIAEoDjIbLnBhd2wubG9nLnYxLkxlYXNlRW5kUmVhc29uEh4KFnJlcG9ydGVkX2xlYXNlX3ZlcnNpb24YESABKA0SFAoMY2xvc2VkX2F0X21zGBIgASgBEhUKDXVzZWRfYXR0ZW1wdHMYEyABKA0SEwoLc3VzcGVuc2lvbnMYFCABKA0ilQQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSLCAQoHV2FpdFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIxCgtkZWNsYXJhdGlvbhgDIAEoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhIUCgxvcGVuZWRfYXRfbXMYBCABKAESJQoFZW5kZWQYBSABKAsyFi5wYXdsLmxvZy52MS5XYWl0RW5kZWQSEwoLZW5kZWRfZXZlbnQYBiABKA0SFAoMY2xvc2VkX2F0X21zGAcgASgBYgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIs0GCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKVBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNIpUECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgi1wEKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA1CBgoEX2tleSK2AgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0iwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoAWIGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -251,6 +251,13 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: uint32 wait_count = 31;
    */
   waitCount: number;
+
+  /**
+   * Who paused it, when and why. Absent while it is not paused.
+   *
+   * @generated from field: pawl.log.v1.RunPause pause = 44;
+   */
+  pause?: RunPause | undefined;
 };
 
 /**
@@ -259,6 +266,41 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
  */
 export const RunRowSchema: GenMessage<RunRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 0);
+
+/**
+ * That a run is paused.
+ *
+ * @generated from message pawl.log.v1.RunPause
+ */
+export type RunPause = Message<"pawl.log.v1.RunPause"> & {
+  /**
+   * When it was paused, ms since the Unix epoch.
+   *
+   * @generated from field: double at_ms = 1;
+   */
+  atMs: number;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Who paused it.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.RunPause.
+ * Use `create(RunPauseSchema)` to create a new message.
+ */
+export const RunPauseSchema: GenMessage<RunPause> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 1);
 
 /**
  * A task. A task still in its first state (BLOCKED or READY as the plan says) and version 0 has no row.
@@ -412,7 +454,7 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  * Use `create(TaskRowSchema)` to create a new message.
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 1);
+  messageDesc(file_pawl_log_v1_row, 2);
 
 /**
  * An operation.
@@ -573,7 +615,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 2);
+  messageDesc(file_pawl_log_v1_row, 3);
 
 /**
  * A recorded step.
@@ -650,7 +692,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * A review.
@@ -755,7 +797,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * Something that a task waits for, or waited for.
@@ -818,5 +860,5 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 6);
 

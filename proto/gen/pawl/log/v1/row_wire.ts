@@ -50,6 +50,7 @@ export interface RunRowShape {
   reviewCount: number;
   waits: WaitRowShape[];
   waitCount: number;
+  pause?: RunPauseShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -192,6 +193,12 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(248);
     w.varint32(m.waitCount);
   }
+  if (m.pause !== undefined) {
+    w.tag(354);
+    const at = w.begin();
+    writeRunPause(w, m.pause);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -227,6 +234,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let reviewCount: number = 0;
   const waits: WaitRowShape[] = [];
   let waitCount: number = 0;
+  let pause: RunPauseShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -330,6 +338,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 248:
         waitCount = r.varint32();
         break;
+      case 354:
+        pause = readRunPause(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -366,6 +378,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     reviewCount,
     waits,
     waitCount,
+    pause,
   };
 }
 
@@ -380,6 +393,70 @@ export function encodeRunRow(m: RunRowShape): Uint8Array {
 export function decodeRunRow(bytes: Uint8Array): RunRowShape {
   const r = new WireReader(bytes);
   return readRunRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunPause`; its fields are described in row_pb.ts. */
+export interface RunPauseShape {
+  atMs: number;
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunPause`. */
+export function writeRunPause(w: WireWriter, m: RunPauseShape): void {
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(9);
+    w.double(m.atMs);
+  }
+  if (m.reason !== "") {
+    w.tag(18);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunPause` up to `end`, which is the reader's limit. */
+export function readRunPause(r: WireReader, end: number): RunPauseShape {
+  let atMs: number = 0;
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        atMs = r.double();
+        break;
+      case 18:
+        reason = r.string();
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    atMs,
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunPause` into bytes of its own. */
+export function encodeRunPause(m: RunPauseShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunPause(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunPause`; its bytes fields are views of `bytes`. */
+export function decodeRunPause(bytes: Uint8Array): RunPauseShape {
+  const r = new WireReader(bytes);
+  return readRunPause(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskRow`; its fields are described in row_pb.ts. */

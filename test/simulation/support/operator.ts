@@ -1,0 +1,81 @@
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { Caller, type World } from "./caller.js";
+import type { Prng } from "./prng.js";
+import type { Process } from "./process.js";
+
+/** What an operator is made of. */
+export interface OperatorParts {
+  readonly world: World;
+  readonly process: Process;
+  readonly prng: Prng;
+  /** Mean time between two pauses, in ms. 0: never. */
+  readonly pauseEveryMs: number;
+  /** Runs that were started. */
+  readonly runIds: () => readonly string[];
+  /** True once everything is left to heal: then nothing is paused any more. */
+  readonly isOver: () => boolean;
+}
+
+/** A run as an operator sees it. */
+interface SeenRun {
+  readonly status: RunStatus;
+  readonly version: number;
+}
+
+/** Pauses runs and lets them go on after a while, with the versions it has seen. */
+export class Operator extends Caller {
+  readonly #parts: OperatorParts;
+
+  constructor(parts: OperatorParts) {
+    super(parts.world, parts.process);
+    this.#parts = parts;
+  }
+
+  /** Begins to interfere, again and again. */
+  begin(): void {
+    this.process.begin();
+    this.#work().catch((error: unknown) => {
+      this.world.complain(`the operator fails: ${String(error)}`);
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { prng, pauseEveryMs, runIds, isOver } = this.#parts;
+    while (pauseEveryMs > 0) {
+      await this.process.wait(prng.around(pauseEveryMs));
+      const all = runIds();
+      const paused = isOver() ? all : all.filter(() => prng.chance(0.5));
+      for (const runId of paused) {
+        const run = await this.#see(runId);
+        if (run.status === RunStatus.PAUSED) {
+          await this.#order(runId, "ResumeRun", run.version);
+        } else if (run.status === RunStatus.RUNNING && !isOver()) {
+          await this.#order(runId, "PauseRun", run.version);
+        }
+      }
+    }
+  }
+
+  async #see(runId: string): Promise<SeenRun> {
+    const { value } = await this.call<SeenRun>(`to see ${runId}`, (reply) => {
+      this.world.host.deliver((kernel) => {
+        kernel
+          .view({ kind: "run", namespace: "default", runId }, ({ status, version }) => ({
+            status,
+            version,
+          }))
+          .then(reply, (error: unknown) => this.world.note(`${runId} unseen: ${String(error)}`));
+      });
+    });
+    return value;
+  }
+
+  async #order(runId: string, kind: "PauseRun" | "ResumeRun", version: number): Promise<void> {
+    const expectedVersion = this.#parts.prng.chance(0.5) ? version : undefined;
+    const base = { expectedVersion, reason: "look" };
+    await this.askOne(`${kind} ${runId}`, {
+      target: { kind: "run", namespace: "default", runId },
+      command: kind === "PauseRun" ? { kind, ...base, untaken: [] } : { kind, ...base },
+    });
+  }
+}
