@@ -16,6 +16,10 @@ export interface OperationCall<Payload> {
   readonly payload: Readonly<Payload>;
   /** Aborts when the call must be over. Pass it on. */
   readonly signal: AbortSignal;
+  /** W3C traceparent for the sink: of this call's span, or, without OpenTelemetry, of who started the run. Empty when there is none. */
+  readonly traceparent: string;
+  /** Headers that carry the trace to the sink: `traceparent`, and whatever else OpenTelemetry's propagators add. Give them to `fetch`. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What a look-up found. */

@@ -12,6 +12,7 @@ import { Names } from "./names.js";
 import { buildOperationRequest } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { Steps } from "./steps.js";
+import { type Origin, originOf } from "./trace-spans.js";
 
 /** Longest progress, in bytes: the kernel's own bound. */
 const PROGRESS_BYTES_MAX = 32_768;
@@ -34,6 +35,7 @@ export class AttemptContext implements TaskContext {
   #steps: Steps | undefined;
   #performed: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
+  #origin: Origin | undefined;
 
   constructor(options: AttemptContextOptions) {
     this.#options = options;
@@ -141,9 +143,10 @@ export class AttemptContext implements TaskContext {
       try {
         const request = await buildOperationRequest(operation, payload, options);
         const { port, ledger, state } = this.#options;
+        this.#origin ??= originOf(this.#options.offer);
         const used = options.scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
         // The engine decodes what the operation's own schema gave.
-        return (await new Performance(used, operation, request).run()) as Result;
+        return (await new Performance(used, operation, request, this.#origin).run()) as Result;
       } catch (thrown) {
         giveBack();
         throw thrown;

@@ -11,7 +11,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
-import { inTrace } from "./trace.js";
+import { inAttemptSpan } from "./trace-spans.js";
 import { validate } from "./validate.js";
 
 /** What to tell the kernel at the end of an attempt. */
@@ -71,7 +71,7 @@ async function execute(options: AttemptOptions): Promise<Payload | undefined> {
     served.inputSchema === undefined
       ? sent
       : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
-  const returned = await inTrace(offer.traceparent, () => served.handler(ctx, input));
+  const returned = await inAttemptSpan(offer, () => served.handler(ctx, input));
   state.returned();
   const open = state.openCalls;
   if (open.length > 0) {

@@ -6,6 +6,7 @@ import type { ErasedCall, Lookup, Operation } from "../operation.js";
 import { decodePayload, encodeResult } from "./codec.js";
 import { toFailure } from "./failure.js";
 import { monotonicMs, startTimer } from "./time.js";
+import type { CallTrace } from "./trace-spans.js";
 import { validate } from "./validate.js";
 
 /** How one call of a sink ended. */
@@ -29,6 +30,8 @@ export interface RecordedCall {
   readonly payload: Payload | undefined;
   /** When the call must be over, by the monotonic clock. */
   readonly deadlineMs: number;
+  /** What carries the trace to the sink. */
+  readonly trace: Pick<CallTrace, "traceparent" | "headers" | "run">;
 }
 
 /**
@@ -52,7 +55,9 @@ export function callSink(
       abort.abort(error);
       resolve(unknown(error, false));
     });
-    void settle(operation, () => operation.call(callOf(recorded, abort.signal))).then((outcome) => {
+    const call = (): unknown =>
+      recorded.trace.run(() => operation.call(callOf(recorded, abort.signal)));
+    void settle(operation, call).then((outcome) => {
       timer.cancel();
       if (isLate) {
         onLate(outcome);
@@ -80,7 +85,10 @@ export async function lookUpSink(
   );
   try {
     const ended = aborted(abort.signal);
-    const answer = await Promise.race([lookup(makeCall(recorded, abort.signal)), ended]);
+    const answer = await Promise.race([
+      recorded.trace.run(() => lookup(makeCall(recorded, abort.signal))),
+      ended,
+    ]);
     if (answer === "absent") return "absent";
     if (!isFound(answer)) {
       return unknown(new Error(`The look-up of "${recorded.key}" could not tell.`), false);
@@ -107,7 +115,16 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 function makeCall(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
   const payload = deepFreeze(decodePayload(recorded.payload, "the recorded payload"));
-  return { key: recorded.key, uuid: recorded.uuid, target: recorded.target, payload, signal };
+  const { key, uuid, target, trace } = recorded;
+  return {
+    key,
+    uuid,
+    target,
+    payload,
+    signal,
+    traceparent: trace.traceparent,
+    headers: trace.headers,
+  };
 }
 
 /** As `makeCall`. A recorded payload that cannot be read here is told as a call that never left: nothing was sent. */

@@ -20,7 +20,8 @@ import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { RunHandle } from "./run-handle.js";
 import { SubmitStream } from "./submit-stream.js";
 import { monotonicMs, wait } from "./time.js";
-import { currentTraceparent } from "./trace.js";
+import { currentTraceparent, traceparentOf } from "./trace.js";
+import { startSpan } from "./trace-spans.js";
 import { UnaryLedger } from "./unary-ledger.js";
 import { validate } from "./validate.js";
 import { waitFor } from "./wait-for.js";
@@ -176,6 +177,10 @@ export class KernelClient implements Client {
     const isOwnId = options.runId === undefined;
     const start = buildStart(compiled, input, options);
     start.wait = waits;
+    const span = startSpan(start.workflow, start.runId, start.traceparent);
+    if (span !== undefined && options.traceparent === undefined) {
+      start.traceparent = traceparentOf(span.context);
+    }
     const bytes = sizeOf(start, compiled);
     const sent = this.#submit.start(start, bytes);
     const run = new RunHandle<Output>(this.#core, this.#submit, start.runId, sent.result);
@@ -183,7 +188,10 @@ export class KernelClient implements Client {
       // A fresh UUID can exist only because this very start was sent twice.
       run.started({ ...answer, existing: answer.existing && !isOwnId }),
     );
-    started.catch(() => undefined);
+    started.then(
+      () => span?.end(),
+      (error: unknown) => span?.end(error),
+    );
     return { run, started };
   }
 

@@ -27,6 +27,8 @@ import { type CallOutcome, callSink, lookUpSink, type RecordedCall } from "./cal
 import { decodePayload } from "./codec.js";
 import { fromFailure, toFailure } from "./failure.js";
 import { monotonicMs } from "./time.js";
+import { attribute, noteReuse } from "./trace.js";
+import { type CallTrace, type Origin, ownOrigin, traceCall } from "./trace-spans.js";
 
 /** An answer, with the moment from which its call time counts. */
 export interface TimedAnswer {
@@ -82,15 +84,22 @@ export class Performance {
   readonly #ledger: Ledger;
   readonly #operation: Operation;
   readonly #request: OperationRequest;
+  readonly #origin: Origin;
   readonly #backoff = new Backoff({ initialMs: 200, maxMs: 5_000 });
   #intentId = randomUUID();
   #calls = 0;
   #lateStarts = 0;
 
-  constructor(ledger: Ledger, operation: Operation, request: OperationRequest) {
+  constructor(
+    ledger: Ledger,
+    operation: Operation,
+    request: OperationRequest,
+    origin: Origin = ownOrigin,
+  ) {
     this.#ledger = ledger;
     this.#operation = operation;
     this.#request = request;
+    this.#origin = origin;
   }
 
   /** Runs it to the recorded result. Throws what is recorded instead of one. */
@@ -152,12 +161,15 @@ export class Performance {
       return undefined;
     }
     this.#calls++;
-    const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target: this.#request.target };
+    const trace = this.#traceCall("pawl.call", key);
+    const { target } = this.#request;
+    const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target, trace };
     const intentId = this.#intentId;
     const outcome = await callSink(this.#operation, recorded, (late) => {
       if (late.case !== "unknown")
         void this.#ledger.observe(key, intentId, toObservation(late)).catch(() => undefined);
     });
+    trace.end(outcome.case, "error" in outcome ? outcome.error : undefined);
     await this.#observe(key, outcome);
     if (outcome.case !== "unknown") return outcome;
     if (this.#calls >= CALLS_MAX || outcome.isHopeless) {
@@ -185,7 +197,12 @@ export class Performance {
     }
   }
 
+  #traceCall(name: "pawl.call" | "pawl.look_up", key: string): CallTrace {
+    return traceCall(name, { operation: this.#operation.name, key }, this.#origin);
+  }
+
   async #reuse(reuse: Reuse): Promise<unknown> {
+    noteReuse("pawl.operation.reused", { [attribute.operationKey]: reuse.key });
     const { outcome } = reuse;
     switch (outcome.case) {
       case "refusal":
@@ -205,13 +222,16 @@ export class Performance {
   async #lookUp(lookUp: LookUp): Promise<TimedAnswer> {
     await this.#ledger.wait(lookUp.notBeforeMs);
     await this.#ledger.assertMayAct();
+    const trace = this.#traceCall("pawl.look_up", lookUp.key);
     const found = await lookUpSink(this.#operation, {
       key: lookUp.key,
       uuid: lookUp.uuid,
       target: this.#request.target,
       payload: await this.#ledger.load(lookUp.payload, lookUp.key),
       deadlineMs: monotonicMs() + LOOK_UP_MS,
+      trace,
     });
+    trace.end(found === "absent" ? found : found.case);
     this.#intentId = randomUUID();
     const ids = { intentId: this.#intentId, lookedUpIntentId: lookUp.intentId };
     try {

@@ -13,6 +13,8 @@ import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { asError, startTimer, wait } from "./time.js";
+import { attribute, noteReuse } from "./trace.js";
+import { inStepSpan } from "./trace-spans.js";
 import { validate } from "./validate.js";
 import type { ItemAnswer } from "./work-item.js";
 
@@ -65,6 +67,7 @@ export class Steps {
   }
 
   #reuse(record: StepRecord): unknown {
+    noteReuse("pawl.step.reused", { [attribute.step]: record.name });
     if (record.failure !== undefined) {
       throw new StepFailed(record.name, fromFailure(record.failure));
     }
@@ -75,7 +78,7 @@ export class Steps {
     const { name, options, isRead } = call;
     let value: unknown;
     try {
-      value = await this.#run(call);
+      value = await inStepSpan({ name, key: options.key }, () => this.#run(call));
     } catch (thrown) {
       throw await this.#failed(call, thrown);
     }
