@@ -37,6 +37,12 @@ export interface StepOptions {
   readonly durable?: boolean;
 }
 
+/** How something is waited for. */
+export interface SleepOptions {
+  /** Tells the turns of a loop apart. 1 to 200 bytes. Absent: none. */
+  readonly key?: string;
+}
+
 /** What of an operation is fixed per call. */
 export interface PerformOptions {
   /** What is acted on: an account, a repository. Part of the fingerprint. At most 1,024 bytes. */
@@ -124,4 +130,13 @@ export interface TaskContext {
     payload: NoInfer<Sent>,
     options: PerformOptions,
   ): Promise<Result>;
+  /**
+   * Waits so long. While the code has nothing else to do the lease is given back and the handler is dropped as it stands: no `catch` and no
+   * `finally` of it runs. When the time has come it begins again from the top, with its recorded steps. Uses no attempt; survives restarts; up to 10 years.
+   *
+   * @param name Its identity in the task, for all kinds of waits: `"until-ship"`. In a loop give a `key` too.
+   */
+  sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>;
+  /** Waits until a point in time; a past one is over at once. Otherwise as `sleep`. */
+  sleepUntil(name: string, time: Date, options?: SleepOptions): Promise<void>;
 }

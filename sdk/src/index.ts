@@ -30,6 +30,7 @@ export { Content } from "./content.js";
 export type {
   PerformOptions,
   Recorded,
+  SleepOptions,
   StepOptions,
   StepRetry,
   StepScope,

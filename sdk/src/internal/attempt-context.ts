@@ -1,18 +1,28 @@
-import type { DependencyOutput, Offer } from "@pawl/proto/v1/worker_service_pb.js";
-import type { PerformOptions, StepOptions, StepScope, TaskContext } from "../context.js";
+import type { DependencyOutput, Offer, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import { Draining } from "../abort-reasons.js";
+import type {
+  PerformOptions,
+  SleepOptions,
+  StepOptions,
+  StepScope,
+  TaskContext,
+} from "../context.js";
+import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
 import type { Operation } from "../operation.js";
 import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
 import type { AttemptPort } from "./attempt-port.js";
-import type { AttemptState } from "./attempt-state.js";
+import { type AttemptState, never } from "./attempt-state.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
 import { buildOperationRequest } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
+import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { Steps } from "./steps.js";
 import { type Origin, originOf } from "./trace-spans.js";
+import { type Suspension, type WaitCall, Waits } from "./waits.js";
 
 /** Longest progress, in bytes: the kernel's own bound. */
 const PROGRESS_BYTES_MAX = 32_768;
@@ -25,6 +35,8 @@ export interface AttemptContextOptions {
   readonly state: AttemptState;
   readonly port: AttemptPort;
   readonly ledger: Ledger;
+  /** Called once, when the attempt is to be given back. */
+  readonly onSuspend: (suspension: Suspension) => void;
 }
 
 type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
@@ -101,6 +113,7 @@ export class AttemptContext implements TaskContext {
 
   progress(value: unknown, ..._problem: readonly unknown[]): void {
     const { state, port, lease } = this.#options;
+    if (state.isDropped) return;
     state.assertUsable("ctx.progress");
     const payload = encodeValue(value, "progress");
     if (payload === undefined) {
@@ -169,24 +182,74 @@ export class AttemptContext implements TaskContext {
         );
       }
       const { offer, lease, state, port } = this.#options;
-      const { seenThrough, steps } = offer;
-      this.#steps ??= new Steps({ lease, state, port, recorded: steps, seenThrough });
+      this.#steps ??= new Steps({ lease, state, port, recorded: offer.steps });
       // The overloads of the interface say what comes back; the engine gives what was recorded.
       return (await this.#steps.make({ name, options, run, isRead })) as T;
     });
   }
 
-  #track<T>(call: string, run: () => Promise<T>): Promise<T> {
+  sleep(name: string, duration: Duration, options: SleepOptions = {}): Promise<void> {
+    return this.#wait(() => sleepCall(name, duration, options), readTimer);
+  }
+
+  sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
+    return this.#wait(() => sleepUntilCall(name, time, options), readTimer);
+  }
+
+  /** Waits for something; the attempt is given back while there is nothing else to do. */
+  #wait<T>(make: () => WaitCall, read: (outcome: WaitOutcome) => T | Promise<T>): Promise<T> {
+    const { state, offer } = this.#options;
+    if (state.isDropped) {
+      return never();
+    }
+    try {
+      const call = make();
+      const what = `wait "${call.name}"`;
+      const misplaced = this.#insideStep(what);
+      if (misplaced !== undefined) throw misplaced;
+      state.assertUsable(what);
+      if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
+      return this.#waits(offer).wait(call, read);
+    } catch (thrown) {
+      return rejected(thrown);
+    }
+  }
+
+  #waits({ outcomes, seenThrough }: Offer): Waits {
+    const { state, onSuspend } = this.#options;
+    if (state.waits === undefined) {
+      state.waits = new Waits({ outcomes, seenThrough, state });
+      void state.waits.suspended.then(onSuspend);
+    }
+    return state.waits;
+  }
+
+  #insideStep(call: string): PawlError | undefined {
     const frame = this.#options.port.currentStep();
-    if (frame?.attempt === this.#options.state) {
-      const message = `Expected no ctx call inside a step, but ${call} is called inside step "${frame.step}". Call it outside: a recorded step runs nothing again.`;
-      return Promise.reject(new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false }));
+    if (frame?.attempt !== this.#options.state) {
+      return undefined;
+    }
+    const message = `Expected no ctx call inside a step, but ${call} is called inside step "${frame.step}". Call it outside: a recorded step runs nothing again.`;
+    return new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false });
+  }
+
+  #track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const misplaced = this.#insideStep(call);
+    if (misplaced !== undefined) {
+      return Promise.reject(misplaced);
     }
     const tracked = this.#options.state.track(call, run);
     // A call that nobody awaits is reported when the handler returns; until then its failure must not end the process.
     tracked.catch(() => undefined);
     return tracked;
   }
+}
+
+/** A rejected promise. A call that nobody awaits must not end the process. */
+function rejected<T>(thrown: unknown): Promise<T> {
+  const promise = Promise.reject<T>(thrown);
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function decodeOutput(dependency: DependencyOutput): unknown {

@@ -1,12 +1,17 @@
-import type { AttemptEnded } from "../abort-reasons.js";
+import { type AttemptEnded, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import { makeController } from "./controller.js";
+import type { Waits } from "./waits.js";
 
 /**
  * Where an attempt stands: asked to stop or not, over or not, returned or not. Every call of its `ctx` passes through
  * here.
  */
 export class AttemptState {
+  /** What the code waits for; undefined until it waits for something. */
+  waits: Waits | undefined;
+  /** Up to which event of its run the code had been given outcomes. */
+  seenThrough = 0;
   #controller: AbortController | undefined;
   #reason: AttemptEnded | undefined;
   #poison: PawlError | undefined;
@@ -43,6 +48,8 @@ export class AttemptState {
     if (this.#reason === undefined) {
       this.#reason = reason;
       this.#controller?.abort(reason);
+      // A worker that goes away lets what waits give its lease back as usual.
+      if (!(reason instanceof Draining)) this.waits?.abort(reason);
     }
   }
 
@@ -52,6 +59,7 @@ export class AttemptState {
     // An attempt that was only asked to stop, and is now over, throws the stronger reason.
     if (this.#reason !== undefined) this.#reason = reason;
     this.abort(reason);
+    this.waits?.abort(reason);
   }
 
   /** Something that the code did not wait for was refused: its report will be this failure. */
@@ -64,7 +72,17 @@ export class AttemptState {
     this.#isReturned = true;
   }
 
-  /** Names of `ctx` calls that have not ended. */
+  /** True once the attempt was given back to wait: whatever its code still calls never goes on. */
+  get isDropped(): boolean {
+    return this.waits?.isDropped === true;
+  }
+
+  /** True while a `ctx` call has not ended, waits apart. */
+  get isBusy(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** Names of `ctx` calls that have not ended, waits apart: a wait that nobody needs any more is none. */
   get openCalls(): string[] {
     return [...this.#open.values()];
   }
@@ -88,6 +106,7 @@ export class AttemptState {
 
   /** Runs a `ctx` call, which counts as open until it ends. */
   async track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    if (this.isDropped) return never();
     this.assertUsable(call);
     const mark = {};
     this.#open.set(mark, call);
@@ -98,6 +117,12 @@ export class AttemptState {
       return value;
     } finally {
       this.#open.delete(mark);
+      if (this.#open.size === 0) this.waits?.look();
     }
   }
+}
+
+/** Nothing is ever thrown to suspend: code that was dropped is forgotten where it stands. */
+export function never<T>(): Promise<T> {
+  return new Promise(() => undefined);
 }

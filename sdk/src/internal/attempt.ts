@@ -1,6 +1,6 @@
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { Offer, StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Offer, StepRecord, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Cancelled, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import type { ServedTask } from "../task.js";
@@ -13,6 +13,7 @@ import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import { inAttemptSpan } from "./trace-spans.js";
 import { validate } from "./validate.js";
+import { type Suspension, seenBefore } from "./waits.js";
 
 /** What to tell the kernel at the end of an attempt. */
 export type AttemptEnd =
@@ -26,6 +27,8 @@ export type AttemptEnd =
   | { readonly case: "cancelled"; readonly failure: Failure }
   /** Given back, without using an attempt. */
   | { readonly case: "release"; readonly reason: string; readonly delayMs?: number }
+  /** Given back until something is there. */
+  | ({ readonly case: "suspend" } & Suspension)
   /** Nothing: the attempt is over already. */
   | { readonly case: "nothing" };
 
@@ -39,8 +42,14 @@ export interface AttemptOptions {
   readonly ledger: Ledger;
   /** Brings in content that is stored apart. */
   readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
-  /** Reads the recorded steps after this event number. */
-  readonly readSteps: (afterNumber: number) => Promise<StepRecord[]>;
+  /** Reads the records after this event number. */
+  readonly readRecords: (afterNumber: number) => Promise<Records>;
+}
+
+/** Recorded steps, and the outcomes of waits. */
+export interface Records {
+  readonly steps: StepRecord[];
+  readonly outcomes: WaitOutcome[];
 }
 
 /** Runs one attempt from its offer to what is told of its end. Never rejects. */
@@ -48,8 +57,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   const { state } = options;
   let end: AttemptEnd;
   try {
-    const output = await execute(options);
-    end = output === undefined ? { case: "noOutput" } : { case: "output", output };
+    end = await execute(options);
   } catch (thrown) {
     end = failed(thrown, state);
   }
@@ -60,18 +68,35 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   return state.poison === undefined ? end : failed(state.poison, state);
 }
 
-async function execute(options: AttemptOptions): Promise<Payload | undefined> {
+async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   const { offer, served, lease, state, port, ledger } = options;
   if (needsLoading(offer)) {
     await bringIn(offer, options);
   }
-  const ctx = new AttemptContext({ offer, lease, state, port, ledger });
+  state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
+  let suspend: (suspension: Suspension) => void = () => undefined;
+  const onSuspend = (suspension: Suspension): void => suspend(suspension);
+  const ctx = new AttemptContext({ offer, lease, state, port, ledger, onSuspend });
   const sent = decodePayload(offer.input, "the input");
   const input =
     served.inputSchema === undefined
       ? sent
       : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
-  const returned = await inAttemptSpan(offer, () => served.handler(ctx, input));
+  let running: unknown;
+  const ended = await inAttemptSpan(
+    offer,
+    () =>
+      new Promise<{ returned: unknown } | Suspension>((resolve, reject) => {
+        suspend = resolve;
+        running = served.handler(ctx, input);
+        Promise.resolve(running).then((value) => resolve({ returned: value }), reject);
+      }),
+  );
+  if ("waits" in ended) {
+    warnWhenGoingOn(running, offer);
+    return { case: "suspend", ...ended };
+  }
+  const { returned } = ended;
   state.returned();
   const open = state.openCalls;
   if (open.length > 0) {
@@ -83,7 +108,18 @@ async function execute(options: AttemptOptions): Promise<Payload | undefined> {
     served.outputSchema === undefined
       ? returned
       : await validate(served.outputSchema, returned, what, true);
-  return encodeValue(output, "output");
+  const payload = encodeValue(output, "output");
+  return payload === undefined ? { case: "noOutput" } : { case: "output", output: payload };
+}
+
+/** Code that ends after it was dropped did something of its own meanwhile; what it told nobody hears. */
+function warnWhenGoingOn(running: unknown, { task, runId }: Offer): void {
+  const warn = (): void =>
+    process.emitWarning(
+      `The handler of task "${task}" of run "${runId}" went on after it was suspended: it did work of its own beside what it waited for, and that work is done again. Put it into ctx.step.`,
+      { type: "PawlWarning", code: "PAWL_SUSPENDED_AT_WORK" },
+    );
+  Promise.resolve(running).then(warn, warn);
 }
 
 /** How an attempt that threw is reported: by why it was asked to stop, when it stopped for that. */
@@ -116,10 +152,12 @@ function needsLoading(offer: Offer): boolean {
   );
 }
 
-async function bringIn(offer: Offer, { load, readSteps }: AttemptOptions): Promise<void> {
+async function bringIn(offer: Offer, { load, readRecords }: AttemptOptions): Promise<void> {
   if (offer.moreSteps) {
-    const last = offer.steps.at(-1)?.number ?? 0;
-    offer.steps.push(...(await readSteps(last)));
+    const last = Math.max(offer.steps.at(-1)?.number ?? 0, offer.outcomes.at(-1)?.number ?? 0);
+    const more = await readRecords(last);
+    offer.steps.push(...more.steps);
+    offer.outcomes.push(...more.outcomes);
   }
   const input = await load(offer.input);
   if (input !== undefined) offer.input = input;

@@ -25,7 +25,6 @@ export interface LeaseLedgerOptions {
   readonly lease: Lease;
   readonly state: AttemptState;
   readonly stream: WorkStream;
-  readonly seenThrough: number;
   /** Asks the kernel whether the lease still holds. Rejects when it does not. */
   readonly verify: () => Promise<void>;
   readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
@@ -42,7 +41,8 @@ export class LeaseLedger implements Ledger {
   }
 
   async intend(intentId: string, operation: OperationRequest): Promise<TimedAnswer> {
-    const { lease, stream, seenThrough } = this.#options;
+    const { lease, stream, state } = this.#options;
+    const { seenThrough } = state;
     const { handle, leaseVersion } = lease;
     const answer = await new Promise<ItemAnswer>((resolve) => {
       stream.send(

@@ -180,7 +180,6 @@ export class RunningAttempts {
       lease,
       state,
       stream,
-      seenThrough: offer.seenThrough,
       verify: () => this.#verify(lease, state),
       load,
       release: (reason) => sendRelease(stream, lease, { reason }),
@@ -193,7 +192,7 @@ export class RunningAttempts {
       port,
       ledger,
       load,
-      readSteps: (afterNumber) => port.readSteps(lease, afterNumber),
+      readRecords: (afterNumber) => port.readRecords(lease, afterNumber),
     });
     running.isDone = true;
     for (const timer of running.timers) timer.cancel();

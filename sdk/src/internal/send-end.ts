@@ -5,19 +5,22 @@ import {
   ReleaseItemSchema,
   type ReportItem,
   ReportItemSchema,
+  SuspendItemSchema,
+  type TaskWait,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { AttemptEnd } from "./attempt.js";
 import { payloadBytes } from "./codec.js";
 import { toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import type { Suspension } from "./waits.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
 /** Most bytes of a failure. */
 const FAILURE_BYTES = 16_384;
 
-type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" }>;
+type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" | "suspend" }>;
 
 /**
  * Tells the kernel how an attempt ended; resolves when it knows. A report that is refused for what it says (too large,
@@ -32,11 +35,14 @@ export async function sendEnd(
     await sendRelease(stream, lease, end);
     return;
   }
-  const rejection = await sendReport(stream, lease, end);
+  const rejection =
+    end.case === "suspend"
+      ? await sendSuspend(stream, lease, end)
+      : await sendReport(stream, lease, end);
   if (rejection === undefined || isAttemptOver(rejection)) {
     return;
   }
-  if (rejection.reason !== "PAWL_FINGERPRINT_CONFLICT") {
+  if (end.case === "suspend" || rejection.reason !== "PAWL_FINGERPRINT_CONFLICT") {
     const { failure } = toFailure(errorFromRejection(rejection));
     // When not even that is taken, the lease runs out and the kernel's own failure says so.
     await sendReport(stream, lease, { case: "failure", failure, retryAfterMs: undefined });
@@ -61,6 +67,25 @@ export interface ReleaseParts {
   readonly reason: string;
   /** Not to be offered before, in ms from now. Default 0. */
   readonly delayMs?: number;
+}
+
+async function sendSuspend(
+  stream: WorkStream,
+  lease: Lease,
+  { waits, seenThrough }: Suspension,
+): Promise<Rejection | undefined> {
+  const { handle, leaseVersion } = lease;
+  const bytes = waits.reduce((sum, wait) => sum + waitBytes(wait), 100);
+  const { rejection } = await send(stream, lease, bytes, (correlation) => ({
+    kind: "suspend",
+    message: create(SuspendItemSchema, { handle, leaseVersion, correlation, waits, seenThrough }),
+  }));
+  return rejection;
+}
+
+/** About what a wait takes in a message: names at their longest. */
+function waitBytes(_wait: TaskWait): number {
+  return 500;
 }
 
 /** Gives a task back; it uses no attempt. */

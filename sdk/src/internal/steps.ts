@@ -32,7 +32,6 @@ export interface StepsOptions {
   readonly state: AttemptState;
   readonly port: AttemptPort;
   readonly recorded: readonly StepRecord[];
-  readonly seenThrough: number;
 }
 
 /** The steps of one attempt: those recorded earlier, and those being made. */
@@ -109,10 +108,10 @@ export class Steps {
 
   /** Sends a record. What follows stays behind it on the stream, so only `durable` waits for the answer. */
   async #record(step: Parameters<AttemptPort["recordStep"]>[1], isDurable: boolean): Promise<void> {
-    const { port, lease, state, seenThrough } = this.#options;
+    const { port, lease, state } = this.#options;
     state.assertUsable(`step "${step.name}"`);
     const answer = port
-      .recordStep(lease, step, seenThrough)
+      .recordStep(lease, step, state.seenThrough)
       .then((settled) => this.#judge(settled));
     if (isDurable) {
       await answer;

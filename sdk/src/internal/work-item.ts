@@ -9,6 +9,7 @@ import type {
   ReportItem,
   StepItem,
   StepRecord,
+  SuspendItem,
   WorkRequest,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
@@ -21,6 +22,7 @@ export type ItemBody =
   | { readonly kind: "observation"; readonly message: ObservationItem }
   | { readonly kind: "reconciliation"; readonly message: ReconciliationItem }
   | { readonly kind: "report"; readonly message: ReportItem }
+  | { readonly kind: "suspend"; readonly message: SuspendItem }
   | { readonly kind: "release"; readonly message: ReleaseItem };
 
 /** The kernel's answer to one item. */
@@ -60,6 +62,9 @@ export function putItem(request: WorkRequest, body: ItemBody): void {
       return;
     case "report":
       request.reports.push(body.message);
+      return;
+    case "suspend":
+      request.suspends.push(body.message);
       return;
     case "release":
       request.releases.push(body.message);

@@ -1,11 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { create } from "@bufbuild/protobuf";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import {
-  ProgressItemSchema,
-  StepItemSchema,
-  type StepRecord,
-} from "@pawl/proto/v1/worker_service_pb.js";
+import { ProgressItemSchema, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Records } from "./attempt.js";
 import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
 import type { ClientCore } from "./client-core.js";
 import { payloadBytes } from "./codec.js";
@@ -78,14 +75,17 @@ export class WorkPort implements AttemptPort {
     return loadPayload(payload, this.#blobs(runId, this.#core.signal));
   }
 
-  /** Reads the recorded steps of a leased task after this event number. */
-  readSteps(lease: Lease, afterNumber: number): Promise<StepRecord[]> {
+  /** Reads the records of a leased task after this event number. */
+  readRecords(lease: Lease, afterNumber: number): Promise<Records> {
     const { api, namespace } = this.#core;
     return callUnary(async (options) => {
-      const steps: StepRecord[] = [];
+      const records: Records = { steps: [], outcomes: [] };
       const pages = api.workers.getRecords({ namespace, lease: lease.ref, afterNumber }, options);
-      for await (const page of pages) steps.push(...page.steps);
-      return steps;
+      for await (const page of pages) {
+        records.steps.push(...page.steps);
+        records.outcomes.push(...page.outcomes);
+      }
+      return records;
     }, this.#core.unary());
   }
 
