@@ -34,6 +34,18 @@ async function refusal(create = true): Promise<unknown> {
   return opened;
 }
 
+describe("a data folder that cannot be", () => {
+  test("is refused when its name is empty, rather than taken for the current folder", async () => {
+    const opened = openDataFolder("", { create: true });
+    await expect(opened).rejects.toMatchObject({ code: "PAWL_STORE_FOREIGN" });
+  });
+
+  test("is refused where no folder may be made, rather than tried for ever", async () => {
+    const opened = openDataFolder("/proc/pawl/data", { create: true });
+    await expect(opened).rejects.toMatchObject({ code: "PAWL_STORE_FAILED" });
+  });
+});
+
 describe("a new data folder", () => {
   test("is made where there is none, and opens again as the same store", async () => {
     const storeId = randomUUID();

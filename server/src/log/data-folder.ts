@@ -74,6 +74,8 @@ const CREATION_NAMES = new Set([
 
 /** Looks at the names in a folder. Errors: `StoreForeign` when it holds something else. */
 export async function inspectFolder(directory: string): Promise<FolderState> {
+  // Else it would be the current folder, which nobody meant who passed a variable that is not set.
+  if (directory === "") throw new StoreForeign(directory, "its name is empty");
   const found = await namesIn(directory);
   if (found === undefined) return "absent";
   const names = found.filter((name) => !IGNORED_NAMES.has(name));

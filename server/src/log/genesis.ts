@@ -4,13 +4,13 @@
  * two of them apart.
  */
 
-import { mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { FOLDER, inspectFolder, makeSecret, STORE_FORMAT, writeStoreFile } from "./data-folder.js";
 import { LevelStore } from "./level-store.js";
 import { genesisPuts, hasIdentity, readMeta, type StoreIdentity } from "./meta.js";
 import { codesOf, StoreDamaged } from "./store-errors.js";
-import { syncDirectory, touchSynced } from "./synced-files.js";
+import { makeFolderSynced, syncDirectory, touchSynced } from "./synced-files.js";
 
 /** What a new store is given. */
 export interface GenesisOptions {
@@ -34,8 +34,7 @@ const FIRST_EPOCH = 1;
  * LEVEL_LOCKED when another process is making one there; `StoreDamaged` when what was written does not come back.
  */
 export async function createStore(directory: string, options: GenesisOptions): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await syncDirectory(dirname(resolve(directory)));
+  await makeFolderSynced(directory);
   await touchSynced(join(directory, FOLDER.creating));
   options.onStep?.("marked");
   const database = join(directory, FOLDER.database);
@@ -74,7 +73,7 @@ async function writeGenesis(database: string, options: GenesisOptions): Promise<
 
 /** Opens the database of a store that never served; one that a power cut left unreadable is made anew. */
 async function openNew(database: string): Promise<LevelStore> {
-  await mkdir(database, { recursive: true, mode: 0o700 });
+  await makeFolderSynced(database);
   const isFirst = (await readdir(database)).length === 0;
   try {
     return await LevelStore.open({ directory: database, create: true });

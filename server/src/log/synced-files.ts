@@ -1,7 +1,8 @@
 /** Small files whose bytes and names survive a power cut. */
 
-import { open, rename } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, open, rename } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { codesOf } from "./store-errors.js";
 
 /**
  * Writes a file whole or not at all: beside it, synced, then renamed, then the folder synced. `mode` is what the file
@@ -22,6 +23,30 @@ export async function writeFileSynced(
   }
   await rename(beside, path);
   await syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a folder for its owner alone, and those above it that are missing; each name is durable. Node's own `recursive` syncs none of
+ * them, and never ends where a file system says of a folder that is there that it is not (`/proc`, some network mounts).
+ */
+export async function makeFolderSynced(path: string): Promise<void> {
+  const folder = resolve(path);
+  try {
+    await makeFolder(folder);
+  } catch (error) {
+    if (!codesOf(error).includes("ENOENT") || dirname(folder) === folder) throw error;
+    await makeFolderSynced(dirname(folder));
+    await makeFolder(folder);
+  }
+  await syncDirectory(dirname(folder));
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!codesOf(error).includes("EEXIST")) throw error; // What is there and no folder is told by who reads it.
+  }
 }
 
 /** Makes an empty file, unless there is one; two may do it at once. Its folder is not synced. */
