@@ -102,6 +102,7 @@ describe("the verdict of a verification", () => {
     message: "a row is wrong",
     firstBadSequence: 3,
     key: "0a",
+    damage: undefined,
   } as const;
 
   function print(isJson: boolean): { printer: VerifyPrinter; lines: () => string } {

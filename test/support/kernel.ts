@@ -15,6 +15,7 @@ import { HistoryReader } from "@pawl/server/kernel/storage/history-reader.js";
 import { Lists } from "@pawl/server/kernel/storage/lists.js";
 import { type Recovery, recover } from "@pawl/server/kernel/storage/recovery.js";
 import { StoredRuns } from "@pawl/server/kernel/storage/run-reader.js";
+import { SetAside } from "@pawl/server/kernel/storage/set-aside.js";
 import { StartUp } from "@pawl/server/kernel/storage/start-up.js";
 import { MemoryDisk, type MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
 import { genesisPuts } from "@pawl/server/log/meta.js";
@@ -91,8 +92,9 @@ export class TestKernel {
     this.residency = new Residency(this.runs);
     const committer = new Committer(store, { epoch }, recovery.head);
     const { residency, runs } = this;
+    const setAside = new SetAside({ store, fence: { epoch }, partition });
     const checkpointer = new Checkpointer({
-      ...{ store, fence: { epoch }, recovery, residency, timers },
+      ...{ store, fence: { epoch }, recovery, residency, timers, setAside },
       ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
     });
     this.checkpointer = checkpointer;
@@ -126,7 +128,7 @@ export class TestKernel {
     );
     this.loop = loop;
     checkpointer.attach(loop, () => committer.pendingHead);
-    this.startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
+    this.startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
     this.ready = this.startUp.begin();
     this.lists = new Lists({ store, partition, residency, runs, ready: this.ready });
     const durableSequence = (): number => loop.durableSequence;

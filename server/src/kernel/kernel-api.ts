@@ -3,6 +3,7 @@ import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Run } from "../core/state.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
+import type { ScrubStatus } from "./storage/scrubber.js";
 
 /** A stored event with its places, as history and watchers give it. */
 export interface StoredEvent {
@@ -95,6 +96,8 @@ export interface KernelInfo {
   readonly isOpenWorkKnown: boolean;
   /** Why the kernel is read-only: a sentence; empty while it takes work. */
   readonly readOnlyReason: string;
+  /** What the scrubber has done and found. */
+  readonly scrub: ScrubStatus;
 }
 
 /** A subscription to durable events; see `Kernel.watchRun`. */

@@ -41,6 +41,7 @@ import type { Blobs } from "./storage/blobs.js";
 import type { Checkpointer } from "./storage/checkpointer.js";
 import type { HistoryReader } from "./storage/history-reader.js";
 import type { Lists } from "./storage/lists.js";
+import type { Scrubber } from "./storage/scrubber.js";
 import type { StartUp } from "./storage/start-up.js";
 import type { WatchHub } from "./watch-hub.js";
 
@@ -61,6 +62,7 @@ export interface KernelParts {
   readonly disk: DiskWatch;
   readonly timers: Timers;
   readonly startUp: StartUp;
+  readonly scrubber: Scrubber;
   /** Resolves when timers, ready tasks and leases of the store are all known. */
   readonly openWorkKnown: Promise<void>;
 }
@@ -283,6 +285,7 @@ export class Kernel implements KernelApi {
       isDiskLow: this.#parts.disk.isLow,
       isOpenWorkKnown: this.#isOpenWorkKnown,
       readOnlyReason: this.#parts.hold.reason,
+      scrub: this.#parts.scrubber.status,
     };
   }
 
@@ -326,6 +329,7 @@ export class Kernel implements KernelApi {
   async #close(): Promise<void> {
     this.drain();
     this.#parts.startUp.close();
+    await this.#parts.scrubber.close();
     await this.#loop.drained();
     this.#parts.disk.close();
     await this.#parts.checkpointer.close();

@@ -73,6 +73,7 @@ export class Loop {
       schedule: () => this.schedule(),
       closed: (runNumber) => this.#decider.noteClosed(runNumber),
     });
+    parts.residency.onDamaged = (runNumber) => this.work.forget(runNumber);
     this.#turns = new Turns({
       timers: parts.timers,
       committer: parts.committer,

@@ -25,6 +25,9 @@ import { HistoryReader } from "./storage/history-reader.js";
 import { Lists } from "./storage/lists.js";
 import { type Recovery, recover } from "./storage/recovery.js";
 import { StoredRuns } from "./storage/run-reader.js";
+import { Scrubber, type ScrubOptions } from "./storage/scrubber.js";
+import { storeRunNumber } from "./storage/seals.js";
+import { SetAside } from "./storage/set-aside.js";
 import { StartUp } from "./storage/start-up.js";
 import { readWatched, type WatchedLogParts } from "./storage/watched-log.js";
 import { WatchHub } from "./watch-hub.js";
@@ -41,6 +44,7 @@ export interface OpenKernelOptions {
   readonly timers?: Timers;
   readonly random?: Random;
   readonly checkpoint?: CheckpointOptions;
+  readonly scrub?: ScrubOptions;
   /** Told of faults of the kernel's own code; default: the log alone. */
   readonly onFault?: (fault: Fault) => void;
   /** Default: silent. */
@@ -66,8 +70,9 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const committer = new Committer(store, fence, recovery.head);
   const disk = new DiskWatch(store, timers, (error) => loop.fail(error));
   const admit = (): Rejection | undefined => disk.refuseNew();
+  const setAside = new SetAside({ store, fence, partition });
   const checkpointer = new Checkpointer({
-    ...{ store, fence, recovery, residency, timers },
+    ...{ store, fence, recovery, residency, timers, setAside },
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
   let watchHub: WatchHub | undefined;
@@ -106,14 +111,16 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     ...{ store, partition, residency, runs },
     durableSequence: () => loop.durableSequence,
   });
-  const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers });
+  const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
   const ready = startUp.begin();
   ready.catch((error: unknown) => loop.fail(error));
   log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
+  const scrubber = scrubberOf(options, loop, ready);
   await disk.start();
   kernel = new Kernel({
-    ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp, watchHub },
+    ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
+    ...{ watchHub, scrubber },
     storeEpoch: epoch,
     sessions: new Sessions(loop),
     positions: new PositionJudge({
@@ -137,6 +144,30 @@ function codecOf(
     ...{ storeId, epoch, partition, secret },
     keptThrough: (earlier) => keptThrough(epochs, earlier),
   });
+}
+
+/** The scrubber, which begins when all that is open is known. */
+function scrubberOf(options: OpenKernelOptions, loop: Loop, ready: Promise<void>): Scrubber {
+  const { store, partition = 0, timers = nodeTimers, scrub } = options;
+  const scrubber = new Scrubber({
+    ...{ store, partition, timers },
+    now: () => loop.clock.now(),
+    durableSequence: () => loop.durableSequence,
+    found: ({ runNumber }, error) => {
+      loop.faults.record(runNumber, "scrub", error);
+      if (runNumber !== storeRunNumber) {
+        loop.residency.setAside(runNumber, error);
+      }
+    },
+    ...(scrub === undefined ? {} : { options: scrub }),
+  });
+  void ready.then(
+    () => scrubber.start(),
+    () => {
+      // What failed has failed the store, and `onFailed` tells it.
+    },
+  );
+  return scrubber;
 }
 
 function watchHubOf(parts: WatchedLogParts, positions: PositionCodec): WatchHub {

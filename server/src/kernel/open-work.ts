@@ -172,6 +172,20 @@ export class OpenWork {
     this.#parts.schedule();
   }
 
+  /** Forgets what is open in a run that is damaged: it can be asked for nothing. */
+  forget(runNumber: number): void {
+    for (const lease of [...this.leases.values()]) {
+      if (lease.runNumber === runNumber) {
+        this.leases.remove(runNumber, lease.task)?.session?.drop(lease.handle);
+      }
+    }
+    for (const [key, deadline] of [...this.#armed]) {
+      if (deadline.run === runNumber) {
+        this.#disarm(key, deadline);
+      }
+    }
+  }
+
   /** Calls all timers off. */
   close(): void {
     this.#deadlines.close();

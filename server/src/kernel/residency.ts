@@ -1,3 +1,4 @@
+import { StoreDamaged } from "../log/store-errors.js";
 import type { Resident } from "./resident.js";
 
 /**
@@ -28,6 +29,10 @@ export class Residency {
   /** Runs and ledgers in memory by name; the only place where one that is not yet stored is found. */
   readonly #byName = new Map<string, Resident>();
   readonly #loading = new Map<number, Promise<void>>();
+  /** Runs that are damaged, and why: each call for one is refused, also while its state is in memory. */
+  readonly #damaged = new Map<number, StoreDamaged>();
+  /** Told of each run that turns out to be damaged, once. */
+  onDamaged: (runNumber: number) => void = () => {};
   /** Rises with each use, for eviction. */
   #tick = 0;
 
@@ -52,6 +57,14 @@ export class Residency {
     this.#byName.delete(nameOf(resident));
   }
 
+  /** Sets a damaged run aside: from now on asking for it throws. */
+  setAside(number: number, damage: StoreDamaged): void {
+    if (!this.#damaged.has(number)) {
+      this.#damaged.set(number, damage);
+      this.onDamaged(number);
+    }
+  }
+
   /** The state of a resident made anew from what is stored and what is not yet. */
   rebuild(resident: Resident, turnBaseMs: number): Resident["run"] {
     return this.#reader.rebuild(resident, turnBaseMs);
@@ -71,6 +84,7 @@ export class Residency {
   findRun(namespace: string, runId: string): Found {
     const resident = this.#byName.get(runName(namespace, runId));
     if (resident !== undefined) {
+      this.#requireWhole(resident.number);
       resident.lastUsed = ++this.#tick;
       return resident;
     }
@@ -82,6 +96,7 @@ export class Residency {
   findLedger(namespace: string, operationKey: string): Found {
     const resident = this.#byName.get(ledgerName(namespace, operationKey));
     if (resident !== undefined) {
+      this.#requireWhole(resident.number);
       return resident;
     }
     const number = this.#reader.findOperation(namespace, operationKey);
@@ -90,6 +105,7 @@ export class Residency {
 
   /** A run by number: in memory, or read now. */
   find(number: number): Found {
+    this.#requireWhole(number);
     const resident = this.#byNumber.get(number);
     if (resident !== undefined) {
       resident.lastUsed = ++this.#tick;
@@ -99,7 +115,7 @@ export class Residency {
     if (loading !== undefined) {
       return loading;
     }
-    const loaded = this.#reader.load(number);
+    const loaded = this.#load(number);
     if (loaded === "absent") {
       return undefined;
     }
@@ -112,12 +128,36 @@ export class Residency {
     return loaded;
   }
 
+  #requireWhole(number: number): void {
+    const damage = this.#damaged.size === 0 ? undefined : this.#damaged.get(number);
+    if (damage !== undefined) {
+      throw damage;
+    }
+  }
+
+  #load(number: number): ReturnType<RunReader["load"]> {
+    try {
+      return this.#reader.load(number);
+    } catch (error) {
+      throw this.#noteDamage(number, error);
+    }
+  }
+
+  #noteDamage(number: number, error: unknown): unknown {
+    if (error instanceof StoreDamaged) {
+      this.setAside(number, error);
+    }
+    return error;
+  }
+
   async #loadPaged(number: number): Promise<void> {
     try {
       const loaded = await this.#reader.loadPaged(number);
       if (loaded !== undefined && !this.#byNumber.has(number)) {
         this.add(loaded);
       }
+    } catch (error) {
+      throw this.#noteDamage(number, error);
     } finally {
       this.#loading.delete(number);
     }

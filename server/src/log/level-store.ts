@@ -135,13 +135,18 @@ export class LevelStore implements Store {
     try {
       return this.#db.getSync(key);
     } catch (cause) {
-      throw this.#guard.fail("read a row", damageOf(cause) ?? cause);
+      throw damageOf(cause) ?? this.#guard.fail("read a row", cause);
     }
   }
 
   async read(range: PageRange): Promise<RowPut[]> {
     this.#guard.admit();
-    return this.#guard.answer("read a page of rows", this.#readPage(range).catch(nameDamage));
+    const page = await this.#guard.answer(
+      "read a page of rows",
+      this.#readPage(range).catch(damageOrThrow),
+    );
+    if (page instanceof StoreDamaged) throw page;
+    return page;
   }
 
   async freeBytes(): Promise<number> {
@@ -201,6 +206,13 @@ function damageOf(cause: unknown): StoreDamaged | undefined {
     {},
     { cause },
   );
+}
+
+/** A table that cannot be read is no failure of the disk: what lies in others is served. */
+function damageOrThrow(cause: unknown): StoreDamaged {
+  const damage = damageOf(cause);
+  if (damage === undefined) throw cause;
+  return damage;
 }
 
 function nameDamage(cause: unknown): never {

@@ -9,7 +9,8 @@
  * - A write that was acknowledged never overtakes a failed one: when two writes run at once and one
  *   fails, the other is acknowledged only if it cannot have been written after the failure.
  * - Fail-stop: after the first error of `append`, `putRows`, `get` or `read`, every later call of the
- *   handle is answered with `StoreFailed`. Only a new handle goes on.
+ *   handle is answered with `StoreFailed`. Only a new handle goes on. Damage that a read meets is no such error: it throws
+ *   `StoreDamaged`, and what is not damaged is read on.
  * - Calls on a closed handle are answered with `StoreClosed`; `close` waits for what is under way.
  */
 
@@ -83,11 +84,11 @@ export interface Store {
 
   /**
    * The value of one key, or undefined. Synchronous: a point read of a warm store costs 2–3 µs, less than
-   * a turn of the event loop. Throws `StoreFailed` or `StoreClosed`.
+   * a turn of the event loop. Throws `StoreFailed`, `StoreClosed` or `StoreDamaged`.
    */
   get(key: Uint8Array): Uint8Array | undefined;
 
-  /** One page of a range, in key order. Errors: `StoreFailed`, `StoreClosed`. */
+  /** One page of a range, in key order. Errors: `StoreFailed`, `StoreClosed`, `StoreDamaged`. */
   read(range: PageRange): Promise<RowPut[]>;
 
   /** Bytes that the file system still gives to this process. Errors: `StoreFailed`, `StoreClosed`. */

@@ -44,6 +44,8 @@ export interface VerifyProblem {
   readonly firstBadSequence: number | undefined;
   /** In hex. */
   readonly key: string | undefined;
+  /** The same as an error; undefined when the store failed. */
+  readonly damage: StoreDamaged | undefined;
 }
 
 /** What a verification says while it goes on, and once at its end (`done`). */
@@ -72,6 +74,12 @@ export interface VerifyOptions {
   readonly partition: number;
   readonly meta: Pick<StoreMeta, "anchor" | "horizon">;
   readonly visitor?: VerifyVisitor;
+  /** Segments beyond this sequence are not looked at. Default: all are. */
+  readonly through?: number;
+  /** Segments or chunks read at once. Default 16. */
+  readonly pageContainers?: number;
+  /** Rows read at once. Default 256. */
+  readonly pageRows?: number;
 }
 
 const PAGE_CONTAINERS = 16;
@@ -100,6 +108,9 @@ class Verification {
   readonly #partition: number;
   readonly #meta: VerifyOptions["meta"];
   readonly #visitor: VerifyVisitor;
+  readonly #through: number;
+  readonly #pageContainers: number;
+  readonly #pageRows: number;
   readonly #counts = { segments: 0, events: 0, chunks: 0, rows: 0, bytes: 0 };
   #stage: VerifyStage = "log";
   #problems = 0;
@@ -110,6 +121,9 @@ class Verification {
     this.#partition = options.partition;
     this.#meta = options.meta;
     this.#visitor = options.visitor ?? {};
+    this.#through = options.through ?? Number.MAX_SAFE_INTEGER - 1;
+    this.#pageContainers = options.pageContainers ?? PAGE_CONTAINERS;
+    this.#pageRows = options.pageRows ?? PAGE_ROWS;
     this.#head = options.meta.anchor;
   }
 
@@ -117,8 +131,10 @@ class Verification {
   async *checkLog(): AsyncGenerator<VerifyReport, void, undefined> {
     this.#stage = "log";
     let previous: ChainPoint | undefined = this.#meta.anchor;
-    const range = segmentKey.range({ partition: this.#partition });
-    for await (const page of readPages(this.#store, range, PAGE_CONTAINERS)) {
+    const partition = this.#partition;
+    const { gte } = segmentKey.range({ partition });
+    const lt = segmentKey.encode({ partition, sequence: this.#through + 1 });
+    for await (const page of readPages(this.#store, { gte, lt }, this.#pageContainers)) {
       for (const row of page) {
         const segment: Segment | VerifyProblem = this.#attempt(() =>
           readSegment(row.key, row.value),
@@ -153,7 +169,7 @@ class Verification {
     let runNumber = -1;
     let point: ChunkPoint = CHUNK_ORIGIN;
     const range = rangeOfKind(chunkKey.kind, this.#partition);
-    for await (const page of readPages(this.#store, range, PAGE_CONTAINERS)) {
+    for await (const page of readPages(this.#store, range, this.#pageContainers)) {
       for (const row of page) {
         const chunk: Chunk | VerifyProblem = this.#attempt(() => readChunk(row.key, row.value));
         if ("kind" in chunk) {
@@ -184,7 +200,7 @@ class Verification {
       nextKind = info.kind + 1;
       if (info.form === "segment" || info.form === "chunk") continue;
       const range = rangeOfKind(info.kind, this.#partition);
-      for await (const page of readPages(this.#store, range, PAGE_ROWS)) {
+      for await (const page of readPages(this.#store, range, this.#pageRows)) {
         for (const row of page) {
           yield* this.#checkAll([() => checkForm(row, info), () => this.#visitor.row?.(row, info)]);
           this.#counts.rows += 1;
@@ -217,6 +233,7 @@ class Verification {
       message: (place ?? error).message,
       firstBadSequence: place?.firstBadSequence,
       key: place?.key,
+      damage: place,
     };
   }
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/admin_service.proto.
  */
 export const file_pawl_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEiFgoUR2V0U2VydmVySW5mb1JlcXVlc3QinAEKBkxpbWl0cxIZChFtZXNzYWdlX2J5dGVzX21heBgBIAEoDRIYChBpbmxpbmVfYnl0ZXNfbWF4GAIgASgNEhYKDnBsYW5fYnl0ZXNfbWF4GAMgASgNEhYKDnBsYW5fdGFza3NfbWF4GAQgASgNEhQKDGlkX2J5dGVzX21heBgFIAEoDRIXCg9iYXRjaF9pdGVtc19tYXgYBiABKA0igwMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SEAoIc3RvcmVfaWQYAyABKAkSEwoLc3RvcmVfZXBvY2gYBCABKA0SLAoIcmVhZHlfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA25vdxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoGbGltaXRzGAcgASgLMg8ucGF3bC52MS5MaW1pdHMSEAoIZmVhdHVyZXMYCCADKAkSGAoQZHVyYWJsZV9zZXF1ZW5jZRgJIAEoBBIYChBob3Jpem9uX3NlcXVlbmNlGAogASgEEhUKDXJlc2lkZW50X3J1bnMYCyABKA0SEAoIZGlza19sb3cYDCABKAgSFwoPb3Blbl93b3JrX2tub3duGA0gASgIEhgKEHJlYWRfb25seV9yZWFzb24YDiABKAkyXgoMQWRtaW5TZXJ2aWNlEk4KDUdldFNlcnZlckluZm8SHS5wYXdsLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0Gh4ucGF3bC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEiFgoUR2V0U2VydmVySW5mb1JlcXVlc3QinAEKBkxpbWl0cxIZChFtZXNzYWdlX2J5dGVzX21heBgBIAEoDRIYChBpbmxpbmVfYnl0ZXNfbWF4GAIgASgNEhYKDnBsYW5fYnl0ZXNfbWF4GAMgASgNEhYKDnBsYW5fdGFza3NfbWF4GAQgASgNEhQKDGlkX2J5dGVzX21heBgFIAEoDRIXCg9iYXRjaF9pdGVtc19tYXgYBiABKA0imQEKDFN0b3JlRmluZGluZxINCgVzdGFnZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhIKCnJ1bl9udW1iZXIYAyABKAQSGgoSZmlyc3RfYmFkX3NlcXVlbmNlGAQgASgEEgsKA2tleRgFIAEoCRIsCghmb3VuZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiAEKC1NjcnViU3RhdHVzEg4KBnJvdW5kcxgBIAEoDRIxCg1sYXN0X3JvdW5kX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVieXRlcxgDIAEoBBInCghmaW5kaW5ncxgEIAMoCzIVLnBhd2wudjEuU3RvcmVGaW5kaW5nIqgDChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEhAKCHN0b3JlX2lkGAMgASgJEhMKC3N0b3JlX2Vwb2NoGAQgASgNEiwKCHJlYWR5X2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNub3cYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KBmxpbWl0cxgHIAEoCzIPLnBhd2wudjEuTGltaXRzEhAKCGZlYXR1cmVzGAggAygJEhgKEGR1cmFibGVfc2VxdWVuY2UYCSABKAQSGAoQaG9yaXpvbl9zZXF1ZW5jZRgKIAEoBBIVCg1yZXNpZGVudF9ydW5zGAsgASgNEhAKCGRpc2tfbG93GAwgASgIEhcKD29wZW5fd29ya19rbm93bhgNIAEoCBIYChByZWFkX29ubHlfcmVhc29uGA4gASgJEiMKBXNjcnViGA8gASgLMhQucGF3bC52MS5TY3J1YlN0YXR1czJeCgxBZG1pblNlcnZpY2USTgoNR2V0U2VydmVySW5mbxIdLnBhd2wudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaHi5wYXdsLnYxLkdldFNlcnZlckluZm9SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Asks for server info.
@@ -86,6 +86,104 @@ export type Limits = Message<"pawl.v1.Limits"> & {
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
   messageDesc(file_pawl_v1_admin_service, 1);
+
+/**
+ * Something stored that is not as it was written, found by the kernel while it serves. Nothing is repaired.
+ *
+ * @generated from message pawl.v1.StoreFinding
+ */
+export type StoreFinding = Message<"pawl.v1.StoreFinding"> & {
+  /**
+   * What was checked: `log`, `history`, `rows` or `files`.
+   *
+   * @generated from field: string stage = 1;
+   */
+  stage: string;
+
+  /**
+   * A sentence that names what was expected and what was found.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * Number of the run that is refused for it with `PAWL_STORE_DAMAGED`. 0: it belongs to no single run.
+   *
+   * @generated from field: uint64 run_number = 3;
+   */
+  runNumber: bigint;
+
+  /**
+   * First sequence that cannot be trusted. 0 when it is not known.
+   *
+   * @generated from field: uint64 first_bad_sequence = 4;
+   */
+  firstBadSequence: bigint;
+
+  /**
+   * Key of the bad row, in hex. Empty when it is not known.
+   *
+   * @generated from field: string key = 5;
+   */
+  key: string;
+
+  /**
+   * When it was found.
+   *
+   * @generated from field: google.protobuf.Timestamp found_at = 6;
+   */
+  foundAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.StoreFinding.
+ * Use `create(StoreFindingSchema)` to create a new message.
+ */
+export const StoreFindingSchema: GenMessage<StoreFinding> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 2);
+
+/**
+ * What the scrubber, which reads all that is stored again and again, has done in this process.
+ *
+ * @generated from message pawl.v1.ScrubStatus
+ */
+export type ScrubStatus = Message<"pawl.v1.ScrubStatus"> & {
+  /**
+   * Rounds over all that is stored that came to their end.
+   *
+   * @generated from field: uint32 rounds = 1;
+   */
+  rounds: number;
+
+  /**
+   * When the last of them ended. Absent: none has.
+   *
+   * @generated from field: google.protobuf.Timestamp last_round_at = 2;
+   */
+  lastRoundAt?: Timestamp | undefined;
+
+  /**
+   * Bytes checked.
+   *
+   * @generated from field: uint64 bytes = 3;
+   */
+  bytes: bigint;
+
+  /**
+   * What was found, the oldest first, at most 100.
+   *
+   * @generated from field: repeated pawl.v1.StoreFinding findings = 4;
+   */
+  findings: StoreFinding[];
+};
+
+/**
+ * Describes the message pawl.v1.ScrubStatus.
+ * Use `create(ScrubStatusSchema)` to create a new message.
+ */
+export const ScrubStatusSchema: GenMessage<ScrubStatus> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 3);
 
 /**
  * Server info.
@@ -190,6 +288,13 @@ export type GetServerInfoResponse = Message<"pawl.v1.GetServerInfoResponse"> & {
    * @generated from field: string read_only_reason = 14;
    */
   readOnlyReason: string;
+
+  /**
+   * The scrubber.
+   *
+   * @generated from field: pawl.v1.ScrubStatus scrub = 15;
+   */
+  scrub?: ScrubStatus | undefined;
 };
 
 /**
@@ -197,7 +302,7 @@ export type GetServerInfoResponse = Message<"pawl.v1.GetServerInfoResponse"> & {
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 2);
+  messageDesc(file_pawl_v1_admin_service, 4);
 
 /**
  * The kernel.

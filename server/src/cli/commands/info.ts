@@ -31,6 +31,9 @@ export function addInfo(program: Command, context: CliContext): void {
           ? []
           : [out.style("attention", `It is read-only: ${clean(info.readOnlyReason)}.`)]),
       );
+      for (const { message } of info.scrub?.findings ?? []) {
+        out.lines(out.style("bad", `Damage: ${clean(message)}`));
+      }
       out.fields(infoFields(info, out.clock));
       out.next([followUps.command("run list"), followUps.command("reviews list")]);
     }),

@@ -18,6 +18,7 @@ import { LogMarks } from "./log-marks.js";
 import { nextRunCounter, type Recovery } from "./recovery.js";
 import { RowWriter } from "./row-writer.js";
 import { storeRunNumber, Unsealed } from "./seals.js";
+import type { SetAside } from "./set-aside.js";
 import { Trimmer } from "./trim.js";
 
 export type { CheckpointOptions } from "./checkpoint-options.js";
@@ -29,6 +30,8 @@ export interface CheckpointerParts {
   readonly recovery: Recovery;
   readonly residency: Residency;
   readonly timers: Timers;
+  /** Runs for which the log is kept. Default: none. */
+  readonly setAside?: SetAside;
   readonly options?: CheckpointOptions;
 }
 
@@ -324,13 +327,19 @@ export class Checkpointer implements LoopListener {
     this.#dirty.forgetTailWhenSaved();
     this.#seal(batch.chunks);
     this.relieve();
-    this.#trimmer.trim(horizon, this.#nowMs, (error) => this.#loop?.fail(error));
+    this.#trimmer.trim(this.#trimmable(horizon), this.#nowMs, (error) => this.#loop?.fail(error));
     this.#resumeStarts();
     // Behind a seal the next batch waits for the seal's turn (`unsaved`): with its events pending the store's own run could not be
     // taken along, and would hold the horizon where it is for as long as batches follow each other.
     if (this.#storeRun.pending.length === 0) {
       this.#consider();
     }
+  }
+
+  /** Up to where the log may be cut: runs that are set aside have events that are in no rows. */
+  #trimmable(horizon: ChainPoint): ChainPoint {
+    const kept = this.#parts.setAside?.firstSequence ?? Number.POSITIVE_INFINITY;
+    return kept > horizon.sequence ? horizon : { ...horizon, sequence: kept - 1 };
   }
 
   /** Lets starts go on that waited, when it lags no more. */

@@ -13,6 +13,7 @@ import { priorityOf, splitReadyQueueField } from "./index-entries.js";
 import { readLeaseRow } from "./index-rows.js";
 import type { Recovery } from "./recovery.js";
 import type { StoredRuns } from "./run-reader.js";
+import type { SetAside } from "./set-aside.js";
 
 /** What a start-up needs. */
 export interface StartUpParts {
@@ -22,6 +23,7 @@ export interface StartUpParts {
   readonly loop: Loop;
   readonly checkpointer: Checkpointer;
   readonly timers: Timers;
+  readonly setAside: SetAside;
 }
 
 /** Rows read at once. */
@@ -58,8 +60,11 @@ export class StartUp {
    * when all open work is known and the checkpointer has begun. A failure of the store ends the loop.
    */
   async begin(): Promise<void> {
-    const { runs, loop, checkpointer, recovery } = this.#parts;
+    const { runs, loop, checkpointer, recovery, setAside } = this.#parts;
     runs.onLoad = (resident) => this.#loaded(resident);
+    for (const number of setAside.runs) {
+      loop.residency.setAside(number, damagedEarlier(number));
+    }
     checkpointer.sealLeft(recovery.unsealed);
     try {
       await this.#readLeases();
@@ -192,7 +197,7 @@ export class StartUp {
     }
   }
 
-  /** One that is damaged is refused whenever it is asked for; the others do not wait for it, but the horizon does. */
+  /** One that is damaged is refused whenever it is asked for; neither the others nor the horizon wait for it. */
   async #readRun(number: number): Promise<void> {
     const { loop } = this.#parts;
     try {
@@ -202,6 +207,17 @@ export class StartUp {
         throw error;
       }
       loop.faults.record(number, "read", error);
+      await this.#setAside(number);
+    }
+  }
+
+  /** Its events stay in the log, and its name in a row; only then does it leave the tail. */
+  async #setAside(number: number): Promise<void> {
+    const { setAside, recovery } = this.#parts;
+    const first = recovery.tail.slices(number)?.[0]?.firstSequence;
+    if (first !== undefined) {
+      await setAside.add(number, first);
+      recovery.tail.take(number);
     }
   }
 
@@ -210,4 +226,10 @@ export class StartUp {
       this.#parts.timers.soon(resolve);
     });
   }
+}
+
+function damagedEarlier(number: number): StoreDamaged {
+  return new StoreDamaged(
+    `Expected run ${number} to be as it was written, but it was found damaged at an earlier start, and the log went on without it`,
+  );
 }

@@ -122,6 +122,7 @@ class StateVerification {
       message: error.message,
       firstBadSequence: place?.firstBadSequence,
       key: place?.key,
+      damage: place,
     };
   }
 

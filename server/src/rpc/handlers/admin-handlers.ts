@@ -1,7 +1,10 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import type { AdminService, ScrubStatusSchema } from "@pawl/proto/v1/admin_service_pb.js";
 import { limits } from "../../core/limits.js";
+import type { ScrubStatus } from "../../kernel/storage/scrubber.js";
 import type { Edge } from "../edge.js";
+import { cutText } from "../rejection-shape.js";
 import { protocolVersion, workFeatures } from "../streams/work-hello.js";
 import type { ServiceHandlers } from "./handler.js";
 
@@ -32,7 +35,27 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         diskLow: info.isDiskLow,
         openWorkKnown: info.isOpenWorkKnown,
         readOnlyReason: info.readOnlyReason,
+        scrub: scrubView(info.scrub),
       };
     },
+  };
+}
+
+function scrubView({
+  rounds,
+  lastRoundAtMs,
+  bytes,
+  findings,
+}: ScrubStatus): MessageInitShape<typeof ScrubStatusSchema> {
+  return {
+    rounds,
+    ...(lastRoundAtMs === 0 ? {} : { lastRoundAt: timestampFromMs(lastRoundAtMs) }),
+    bytes: BigInt(bytes),
+    findings: findings.map(({ stage, message, runNumber, firstBadSequence, key, foundAtMs }) => ({
+      ...{ stage, key, message: cutText(message) },
+      runNumber: BigInt(runNumber),
+      firstBadSequence: BigInt(firstBadSequence),
+      foundAt: timestampFromMs(foundAtMs),
+    })),
   };
 }

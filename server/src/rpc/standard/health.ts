@@ -10,6 +10,9 @@ import type { ServiceHandlers } from "../handlers/handler.js";
 import { statusCodes } from "../rejection-status.js";
 import { StatusError } from "../status-error.js";
 
+/** Health of what is stored, by a name of its own: damage stops neither the others nor the work, but somebody should know. */
+const storeHealth = "pawl.store";
+
 /**
  * Handlers of `grpc.health.v1.Health`: SERVING while the kernel takes new work, NOT_SERVING from the moment it drains, has failed or is read-only.
  *
@@ -19,9 +22,9 @@ export function healthHandlers(
   edge: Edge,
   services: readonly string[],
 ): ServiceHandlers<typeof Health> {
-  const known = new Set(["", ...services]);
+  const known = new Set(["", storeHealth, ...services]);
   const statusNow = (service: string): ServingStatus =>
-    known.has(service) ? servingStatus(edge) : ServingStatus.SERVICE_UNKNOWN;
+    known.has(service) ? servingStatus(edge, service) : ServingStatus.SERVICE_UNKNOWN;
   return {
     check: async ({ service }) => {
       if (!known.has(service)) {
@@ -32,16 +35,19 @@ export function healthHandlers(
     },
     list: async () => ({
       statuses: Object.fromEntries(
-        [...known].map((service) => [service, { status: servingStatus(edge) }]),
+        [...known].map((service) => [service, { status: servingStatus(edge, service) }]),
       ),
     }),
     watch: (request, call) => watchStatus(edge, request, call, statusNow),
   };
 }
 
-function servingStatus(edge: Edge): ServingStatus {
+function servingStatus(edge: Edge, service: string): ServingStatus {
   const { state, isHeld } = edge.lifecycle;
-  return state === "serving" && !isHeld ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  const isDamaged = service === storeHealth && edge.kernel.info().scrub.findings.length > 0;
+  return state === "serving" && !isHeld && !isDamaged
+    ? ServingStatus.SERVING
+    : ServingStatus.NOT_SERVING;
 }
 
 async function* watchStatus(
