@@ -3,7 +3,6 @@ import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Rejection } from "../core/rejection.js";
 import { isRunOpen } from "../core/transitions.js";
-import { StoreDamaged } from "../log/store-errors.js";
 import { Beginner } from "./beginner.js";
 import { Decider } from "./decider.js";
 import { FaultLog } from "./fault-log.js";
@@ -11,7 +10,7 @@ import { findForWork } from "./find-for-work.js";
 import type { KernelClock } from "./kernel-clock.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
 import { OpenWork } from "./open-work.js";
-import { type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
+import { damaged, type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
 import type { PlanCache } from "./plan-cache.js";
 import type { Position } from "./position.js";
 import { PostponedStarts } from "./postponed-starts.js";
@@ -214,17 +213,14 @@ export class Loop {
     to: { readonly receiver: Receiver; readonly tag: number },
     error: unknown,
   ): void {
-    if (!(error instanceof StoreDamaged)) {
+    const rejection = damaged(error);
+    if (rejection === undefined) {
       this.fail(error);
       this.refuse(to, unavailable(error instanceof Error ? error : new Error(String(error))));
       return;
     }
     this.faults.record(0, "read", error);
-    const message = `Expected the stored run to be as it was written, but it is damaged: ${error.message}. Nothing of it is served; run pawl verify.`;
-    this.answer(to.receiver, to.tag, {
-      accepted: false,
-      rejection: { reason: "PAWL_STORE_DAMAGED", message },
-    });
+    this.answer(to.receiver, to.tag, { accepted: false, rejection });
   }
 
   /** Goes on with starts that had to wait for the checkpointer. */

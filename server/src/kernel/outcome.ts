@@ -1,6 +1,7 @@
 import type { Reply } from "../core/decision.js";
 import { notFound, type Rejection } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
+import { damageIn } from "../log/store-errors.js";
 
 /** What a command came to. `run` is the pending state right after it: read from it at once, never later. `runNumber` names it in further calls. */
 export type Outcome =
@@ -58,6 +59,16 @@ export function targetNotFound(target: Target): Rejection {
     case "number":
       return notFound("run", `${target.number}`);
   }
+}
+
+/** Refusal of what is stored and not as it was written, when that is what an error says; undefined for any other. */
+export function damaged(error: unknown): Rejection | undefined {
+  const damage = damageIn(error);
+  if (damage === undefined) {
+    return undefined;
+  }
+  const message = `Expected the stored run to be as it was written, but it is damaged: ${damage.message}. Nothing of it is served; run pawl verify.`;
+  return { reason: "PAWL_STORE_DAMAGED", message };
 }
 
 /** Refusal while the kernel is not able to answer. */

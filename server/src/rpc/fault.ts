@@ -1,5 +1,5 @@
 import type { Rejection } from "../core/rejection.js";
-import { RejectionError } from "../kernel/outcome.js";
+import { damaged, RejectionError } from "../kernel/outcome.js";
 import { CallerGone } from "./call-scope.js";
 import { JsonDigesterError } from "./digest/json-digester.js";
 import type { Edge } from "./edge.js";
@@ -8,7 +8,7 @@ import { StatusError } from "./status-error.js";
 
 /**
  * What a caller is told of an error; undefined when there is nobody left to tell. An error that no rule knows is a fault of the
- * kernel: it is reported in full to whoever runs it, and the caller learns only that.
+ * kernel: it is reported in full to whoever runs it, and the caller learns only that. Damage of what is stored is reported as well, and named.
  *
  * @param where What was being done, for the report: the name of the method.
  */
@@ -29,6 +29,11 @@ export function rejectionOf(edge: Edge, error: unknown, where: string): Rejectio
     return unavailable("its digest thread has ended");
   }
   edge.onFault(error, where);
+  const damage = damaged(error);
+  if (damage !== undefined) {
+    edge.meter.refused(damage);
+    return damage;
+  }
   return internalFault();
 }
 
