@@ -9,21 +9,26 @@ export interface Waiter {
 
 /** Who waits for the end of which run. */
 export class Waiters {
-  readonly #byRun = new Map<number, Waiter | Waiter[]>();
+  readonly #byRun = new Map<number, Waiter | Set<Waiter>>();
 
   /** Runs whose end someone waits for. */
   get size(): number {
     return this.#byRun.size;
   }
 
+  /** True when nobody waits. */
+  get isEmpty(): boolean {
+    return this.#byRun.size === 0;
+  }
+
   add(runNumber: number, waiter: Waiter): void {
     const existing = this.#byRun.get(runNumber);
     if (existing === undefined) {
-      this.#byRun.set(runNumber, waiter); // One waiter is the usual case and needs no array.
-    } else if (Array.isArray(existing)) {
-      existing.push(waiter);
+      this.#byRun.set(runNumber, waiter); // One waiter is the usual case and needs no set.
+    } else if (existing instanceof Set) {
+      existing.add(waiter);
     } else {
-      this.#byRun.set(runNumber, [existing, waiter]);
+      this.#byRun.set(runNumber, new Set([existing, waiter]));
     }
   }
 
@@ -31,13 +36,8 @@ export class Waiters {
     const existing = this.#byRun.get(runNumber);
     if (existing === waiter) {
       this.#byRun.delete(runNumber);
-    } else if (Array.isArray(existing)) {
-      const left = existing.filter((other) => other !== waiter);
-      if (left.length === 0) {
-        this.#byRun.delete(runNumber);
-      } else {
-        this.#byRun.set(runNumber, left);
-      }
+    } else if (existing instanceof Set && existing.delete(waiter) && existing.size === 0) {
+      this.#byRun.delete(runNumber);
     }
   }
 
@@ -48,7 +48,7 @@ export class Waiters {
       return;
     }
     this.#byRun.delete(runNumber);
-    for (const waiter of Array.isArray(existing) ? existing : [existing]) {
+    for (const waiter of existing instanceof Set ? existing : [existing]) {
       register(waiter.receiver);
       waiter.receiver.outcome(waiter.tag, {
         accepted: true,
