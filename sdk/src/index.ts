@@ -8,6 +8,15 @@ export {
   TimedOut,
 } from "./abort-reasons.js";
 export {
+  ApprovalError,
+  type ApprovalErrorParts,
+  ApprovalExpired,
+  ApprovalPending,
+  ApprovalRevoked,
+  ApprovalStale,
+  NotApproved,
+} from "./approval-errors.js";
+export {
   NeedsReview,
   NotSent,
   OperationAbandoned,

@@ -24,6 +24,7 @@ function faulted(heard: string[]): Scenario {
     taskMoved: (_run, task) => heard.push(`moved ${task}`),
     leaseOver: () => undefined,
     cancelAsked: () => undefined,
+    proposalMoved: () => undefined,
     runClosed: () => undefined,
   };
   const plan = planOf({ ready: {}, held: {}, backoff: {}, done: {}, blocked: { needs: ["held"] } });

@@ -52,6 +52,7 @@ describe("a task that needs others", () => {
       taskMoved: () => undefined,
       leaseOver: () => undefined,
       cancelAsked: () => undefined,
+      proposalMoved: () => undefined,
       runClosed: () => undefined,
     };
     const names = Array.from({ length: 20 }, (_, number) => `t${number}`);

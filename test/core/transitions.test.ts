@@ -6,11 +6,14 @@ import { applyRunClosed } from "@pawl/server/core/apply/run-ends.js";
 import {
   isFinal,
   isLegal,
+  isProposalOpen,
   isRunOpen,
   isSettled,
   isTaskClosed,
   operationStatusName,
   operationTransitions,
+  proposalStatusName,
+  proposalTransitions,
   runStatusName,
   runTransitions,
   type TransitionTable,
@@ -52,6 +55,17 @@ const allowed = {
     "REFUSED →",
     "ABANDONED →",
   ],
+  proposal: [
+    "PENDING → APPROVED REJECTED EXPIRED WITHDRAWN SUPERSEDED",
+    "APPROVED → CONSUMED EXPIRED REVOKED STALE",
+    "REJECTED →",
+    "EXPIRED →",
+    "WITHDRAWN →",
+    "SUPERSEDED →",
+    "CONSUMED →",
+    "REVOKED →",
+    "STALE →",
+  ],
 };
 
 function inWords<S extends number>(
@@ -66,6 +80,7 @@ describe("the tables", () => {
     expect(inWords(taskTransitions, taskStatusName)).toEqual(allowed.task);
     expect(inWords(runTransitions, runStatusName)).toEqual(allowed.run);
     expect(inWords(operationTransitions, operationStatusName)).toEqual(allowed.operation);
+    expect(inWords(proposalTransitions, proposalStatusName)).toEqual(allowed.proposal);
   });
 
   it("agree with the words for ended and settled", () => {
@@ -74,6 +89,9 @@ describe("the tables", () => {
     }
     for (const status of operationTransitions.keys()) {
       expect(isSettled(status)).toBe(isFinal(operationTransitions, status));
+    }
+    for (const status of proposalTransitions.keys()) {
+      expect(isProposalOpen(status)).toBe(!isFinal(proposalTransitions, status));
     }
     for (const status of runTransitions.keys()) {
       expect(isRunOpen(status)).toBe(!isFinal(runTransitions, status));

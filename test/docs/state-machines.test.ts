@@ -1,6 +1,8 @@
 import {
   operationStatusName,
   operationTransitions,
+  proposalStatusName,
+  proposalTransitions,
   runStatusName,
   runTransitions,
   type TransitionTable,
@@ -27,7 +29,7 @@ function finals<S extends number>(
   return [...table].filter(([, next]) => next.length === 0).map(([status]) => nameOf(status));
 }
 
-/** The transitions in the diagram of an entity, in the order of the page: tasks, runs, operations. */
+/** The transitions in the diagram of an entity, in the order of the page: tasks, runs, operations, proposals. */
 function drawn(index: number): string[] {
   const diagrams = readFences(page).filter(({ language }) => language === "mermaid");
   return [...(diagrams[index]?.text ?? "").matchAll(/^ *(\w+) --> (\w+)$/gm)].map(
@@ -50,6 +52,11 @@ const entities = [
     heading: "Operation",
     allowed: pairs(operationTransitions, operationStatusName),
     final: finals(operationTransitions, operationStatusName),
+  },
+  {
+    heading: "Proposal",
+    allowed: pairs(proposalTransitions, proposalStatusName),
+    final: finals(proposalTransitions, proposalStatusName),
   },
 ];
 

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
+import type { DecideContext } from "@pawl/server/core/context.js";
 import { decide } from "@pawl/server/core/decide.js";
 import type { Decision } from "@pawl/server/core/decision.js";
 import { findUnfinished, findViolations } from "@pawl/server/core/invariants.js";
@@ -10,15 +12,19 @@ import {
   isFinal,
   isSettled,
   operationTransitions,
+  proposalTransitions,
   runTransitions,
   taskTransitions,
 } from "@pawl/server/core/transitions.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Machine, type Recorded, replay, throughDisk } from "../core/support/machine.js";
+import { findUnapprovedCalls } from "./support/approved-calls.js";
 import { findUnfoundedCalls } from "./support/effects.js";
 import {
+  approvalMoves,
   commandOf,
+  contextOf,
   effectMoves,
   effectPlan,
   ledgerMoves,
@@ -52,6 +58,7 @@ interface Watcher {
     machine: Machine,
     command: Exclude<Command, StartRun>,
     decision: Decision,
+    parts: Partial<DecideContext>,
   ) => void;
 }
 
@@ -66,8 +73,9 @@ function play(machine: Machine, turns: readonly Turn[], watcher: Watcher = {}): 
     machine.nowMs += turn.waitMs;
     const command = commandOf(machine.state, turn);
     watcher.before?.(machine.state, command);
-    const decision = machine.do(command, { random: () => turn.pick / 12 });
-    watcher.after?.(machine, command, decision);
+    const parts = contextOf(turn);
+    const decision = machine.do(command, parts);
+    watcher.after?.(machine, command, decision, parts);
   }
 }
 
@@ -157,11 +165,11 @@ describe("whatever is asked, in whatever order, with crashes in between", () => 
     always((make, turns) => {
       const machine = make();
       play(machine, turns, {
-        after: (_machine, command, decision) => {
+        after: (_machine, command, decision, parts) => {
           // A deadline is no request: when its task has another one due, that one acts.
           if (command.kind !== "FireDeadline" && decision.accepted) {
             const count = machine.events.length;
-            machine.do(command);
+            machine.do(command, parts);
             expect(machine.events.slice(count).map(({ body }) => body.case)).toEqual([]);
           }
         },
@@ -251,6 +259,31 @@ describe("however the claims, reports and calls of many workers meet", () => {
   });
 });
 
+describe("however approvals and calls meet", () => {
+  it("no sink is called for a proposed action without a consumed approval of exactly it", () => {
+    const judge = (machine: Machine, turns: readonly Turn[]): void => {
+      play(machine, turns, {
+        after: ({ state }) => expect(findUnfinished(state)).toEqual([]),
+      });
+      expect(findUnapprovedCalls(machine.events)).toEqual([]);
+      expect(findUnfoundedCalls(machine.events)).toEqual([]);
+      if (machine.run !== undefined) {
+        expect(findViolations(machine.run)).toEqual([]);
+        expect(replay(throughDisk(machine.events))).toEqual(machine.run);
+      }
+    };
+    always((make, turns) => judge(make(), turns));
+    fc.assert(
+      fc.property(withCrashes(approvalMoves), (turns) => {
+        const machine = new Machine();
+        machine.start(startOf(effectPlan));
+        judge(machine, turns);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});
+
 describe("the sequences of these tests", () => {
   it("reach every event and every state of runs, tasks and operations", () => {
     const events = new Set<string>();
@@ -263,6 +296,16 @@ describe("the sequences of these tests", () => {
       for (const { status } of run.tasks) tasks.add(status);
       for (const { status } of run.operations) operations.add(status);
     };
+    const proposals = new Set<ProposalStatus>();
+    for (const moves of fc.sample(approvalMoves, { numRuns: 1500, seed: 7 })) {
+      const machine = new Machine((run, event) => {
+        watch(run, event);
+        for (const { status } of run.proposals) proposals.add(status);
+      });
+      machine.start(startOf(effectPlan));
+      play(machine, moves);
+    }
+    expect([...proposals].toSorted()).toEqual([...proposalTransitions.keys()].toSorted());
     for (const moves of fc.sample(fc.tuple(plan, runMoves), { numRuns: 1500, seed: 7 })) {
       const machine = new Machine(watch);
       machine.start(startOf(moves[0]));
@@ -301,6 +344,9 @@ const allEvents = [
   "checkpointSealed",
   "taskSuspended",
   "waitEnded",
+  "proposalMade",
+  "proposalDecided",
+  "proposalEnded",
 ];
 
 type Body = Recorded["body"];
@@ -344,6 +390,15 @@ function finalParts(run: MutableRun): Map<string, unknown> {
     parts.set(
       `operation ${operation.number}`,
       structuredClone({ ...operation, openReview: undefined }),
+    );
+  }
+  for (const proposal of run.proposals.filter(({ status }) =>
+    isFinal(proposalTransitions, status),
+  )) {
+    // That it was revised may come later.
+    parts.set(
+      `proposal ${proposal.number}`,
+      structuredClone({ ...proposal, revisedBy: undefined }),
     );
   }
   for (const step of run.steps) {

@@ -1,11 +1,13 @@
 import {
   decodeOperationRow,
+  decodeProposalRow,
   decodeReviewRow,
   decodeRunRow,
   decodeStepRow,
   decodeTaskRow,
   decodeWaitRow,
   encodeOperationRow,
+  encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
   encodeStepRow,
@@ -25,7 +27,15 @@ import type { MutableRun } from "@pawl/server/core/state.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Machine } from "../core/support/machine.js";
-import { commandOf, ledgerMoves, type Move, plan, runMoves, startOf } from "./support/moves.js";
+import {
+  commandOf,
+  contextOf,
+  ledgerMoves,
+  type Move,
+  plan,
+  runMoves,
+  startOf,
+} from "./support/moves.js";
 
 const chunk: ChunkMark = { count: 3, hash: new Uint8Array(32).fill(7) };
 
@@ -37,13 +47,14 @@ function throughDisk(rows: RunRows): RunRows {
     steps: rows.steps.map((row) => decodeStepRow(encodeStepRow(row))),
     reviews: rows.reviews.map((row) => decodeReviewRow(encodeReviewRow(row))),
     waits: rows.waits.map((row) => decodeWaitRow(encodeWaitRow(row))),
+    proposals: rows.proposals.map((row) => decodeProposalRow(encodeProposalRow(row))),
   };
 }
 
 function play(machine: Machine, moves: readonly Move[]): void {
   for (const move of moves) {
     machine.nowMs += move.waitMs;
-    machine.do(commandOf(machine.state, move), { random: () => move.pick / 12 });
+    machine.do(commandOf(machine.state, move), contextOf(move));
   }
 }
 
@@ -51,7 +62,10 @@ function expectRestored(run: MutableRun): void {
   const split = throughDisk(splitRows(run, chunk));
   expect(restoreRun(split, compileRecordedPlan)).toEqual(run);
   const inside = decodeRunRow(encodeRunRow(inlineRun(run, chunk)));
-  const alone = { run: inside, tasks: [], operations: [], steps: [], reviews: [], waits: [] };
+  const alone = {
+    run: inside,
+    ...{ tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] },
+  };
   expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
 }
 

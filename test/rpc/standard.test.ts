@@ -26,6 +26,7 @@ const services = [
   "grpc.reflection.v1.ServerReflection",
   "grpc.reflection.v1alpha.ServerReflection",
   "pawl.v1.AdminService",
+  "pawl.v1.ApprovalService",
   "pawl.v1.OperationService",
   "pawl.v1.ReviewService",
   "pawl.v1.RunService",

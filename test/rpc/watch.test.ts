@@ -115,6 +115,7 @@ const event: WatchedEvent = {
   workflow: "w",
   taskName: () => "t",
   operationKey: () => "",
+  proposal: () => undefined,
   event: { sequence: 1, number: 1, atMs: 1, body: { case: "taskReady", value: { task: 0 } } },
 };
 

@@ -13,6 +13,7 @@ import {
   type Reuse,
 } from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import { approvalErrorOf } from "../approval-errors.js";
 import {
   NotSent,
   OperationAbandoned,
@@ -131,6 +132,10 @@ export class Performance {
           await this.#ledger.awaitResume(answer.value.key);
           timed = await this.#intend();
           break;
+        case "awaiting": {
+          const { status, proposalId, reason, key } = answer.value;
+          throw approvalErrorOf(status, { proposalId, reason, operationKey: key });
+        }
         default:
           throw new PawlError(
             "PAWL_UNKNOWN_ANSWER",

@@ -1,11 +1,7 @@
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
-import {
-  applyOperationDoubted,
-  applyOperationIntended,
-  applyOperationObserved,
-  applyOperationReconciled,
-} from "./apply/operations.js";
+import { applyOperationEvent } from "./apply/operations.js";
+import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
@@ -62,14 +58,31 @@ export function applyFirst(
     return applyRunStarted(body.value, plans(body.value.plan ?? ledgerPlan.bytes), meta, hooks);
   }
   if (body.case === "operationIntended" && body.value.declaration !== undefined) {
-    const ledger = emptyLedger();
-    ledger.namespace = body.value.declaration.namespace;
-    ledger.principal = body.value.principal;
-    ledger.startedAtMs = meta.atMs;
-    apply(ledger, body, meta, hooks);
-    return ledger;
+    const { declaration, principal } = body.value;
+    return beginLedger(declaration.namespace, principal, { body, meta, hooks });
   }
-  throw new CorruptHistory("runStarted or operationIntended first", `it is ${body.case}`);
+  if (body.case === "proposalMade" && body.value.declaration !== undefined) {
+    const { namespace, requester } = body.value.declaration;
+    return beginLedger(namespace, requester, { body, meta, hooks });
+  }
+  throw new CorruptHistory(
+    "runStarted, operationIntended or proposalMade first",
+    `it is ${body.case}`,
+  );
+}
+
+/** The operation of scope NAMESPACE is an aggregate from its first event on: an intent, or the proposal of it. */
+function beginLedger(
+  namespace: string,
+  principal: string,
+  first: { readonly body: EventBody; readonly meta: EventMeta; readonly hooks: ApplyHooks },
+): MutableRun {
+  const ledger = emptyLedger();
+  ledger.namespace = namespace;
+  ledger.principal = principal;
+  ledger.startedAtMs = first.meta.atMs;
+  apply(ledger, first.body, first.meta, first.hooks);
+  return ledger;
 }
 
 /** The state of an operation of scope NAMESPACE before its first event. */
@@ -122,16 +135,10 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       applyStepRecorded(run, body.value, meta);
       break;
     case "operationIntended":
-      applyOperationIntended(run, body.value, meta);
-      break;
     case "operationObserved":
-      applyOperationObserved(run, body.value, meta);
-      break;
     case "operationDoubted":
-      applyOperationDoubted(run, body.value, meta);
-      break;
     case "operationReconciled":
-      applyOperationReconciled(run, body.value, meta);
+      applyOperationEvent(run, body, meta, hooks);
       break;
     case "reviewOpened":
       applyReviewOpened(run, body.value, meta);
@@ -185,6 +192,11 @@ function applyToRun(
       break;
     case "runResumed":
       applyRunResumed(run, meta, hooks);
+      break;
+    case "proposalMade":
+    case "proposalDecided":
+    case "proposalEnded":
+      applyProposalEvent(run, body, meta, hooks);
       break;
     case "runStarted":
     case "storeCreated":

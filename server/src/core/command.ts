@@ -1,6 +1,8 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
+import type { ProposalDisplayShape } from "@pawl/proto/v1/proposal_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
 
@@ -26,7 +28,12 @@ export type Command =
   | ResumeRun
   | CancelRun
   | TerminateRun
-  | ResolveReview;
+  | ResolveReview
+  | ProposeAction
+  | DecideProposal
+  | WithdrawProposal
+  | RevokeApproval
+  | ExpireProposals;
 
 /** A task by number or by name. */
 export type TaskRef = number | string;
@@ -152,6 +159,16 @@ export interface IntendOperation {
   readonly settleMs: number;
   readonly callTimeoutMs: number;
   readonly seenThrough: number;
+  /** Number of the proposal that the call rests on; absent: none is expected. */
+  readonly proposal?: number | undefined;
+  /** Present values of the guards of that proposal; absent: none. */
+  readonly guards?: readonly GuardNow[] | undefined;
+}
+
+/** The present value of a guard. */
+export interface GuardNow {
+  readonly name: string;
+  readonly value: string;
 }
 
 /** How a call ended. */
@@ -236,4 +253,67 @@ export interface ResolveReview {
   readonly choice: ReviewChoice;
   readonly result: Uint8Array | undefined;
   readonly reason: string;
+}
+
+/** What must hold when an approval is used: a value that is restated then, or a recorded read that must not be too old. */
+export type ProposedGuard =
+  | { readonly name: string; readonly value: string }
+  | {
+      readonly name: string;
+      readonly step: string;
+      readonly key: string | undefined;
+      readonly maxAgeMs: number;
+    };
+
+/** Proposes an action, or says that it was proposed. */
+export interface ProposeAction {
+  readonly kind: "ProposeAction";
+  readonly namespace: string;
+  readonly lease: OperationLease | undefined;
+  readonly name: string;
+  readonly scope: OperationScope;
+  readonly key: string | undefined;
+  readonly target: string;
+  readonly payload: Uint8Array;
+  readonly fingerprint: Uint8Array;
+  readonly from: readonly string[];
+  readonly need: number;
+  readonly requesterMayDecide: boolean;
+  readonly expiresInMs: number;
+  readonly guards: readonly ProposedGuard[];
+  readonly display: ProposalDisplayShape | undefined;
+  /** Number of the proposal that it revises. */
+  readonly revises: number | undefined;
+}
+
+/** Names a proposal of an aggregate that is found by its number: it must be of this namespace. */
+interface OfProposal {
+  readonly namespace: string;
+  readonly proposal: number;
+  /** The proposal's id, for sentences. */
+  readonly proposalId: string;
+  readonly expectedVersion: number;
+  readonly reason: string;
+}
+
+/** Approves or rejects. */
+export interface DecideProposal extends OfProposal {
+  readonly kind: "DecideProposal";
+  readonly fingerprint: Uint8Array;
+  readonly verdict: ProposalVerdict;
+}
+
+/** Takes a pending proposal back. */
+export interface WithdrawProposal extends OfProposal {
+  readonly kind: "WithdrawProposal";
+}
+
+/** Takes an approval back that was not used. */
+export interface RevokeApproval extends OfProposal {
+  readonly kind: "RevokeApproval";
+}
+
+/** Says that proposals may be over. Only those that are by `nowMs` end. */
+export interface ExpireProposals {
+  readonly kind: "ExpireProposals";
 }

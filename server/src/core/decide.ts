@@ -1,12 +1,19 @@
 import type { Command, StartRun } from "./command.js";
 import type { DecideContext } from "./context.js";
+import { decideDecideProposal } from "./decide/decide-proposal.js";
 import { decideEndLease } from "./decide/end-lease.js";
+import {
+  decideExpireProposals,
+  decideRevokeApproval,
+  decideWithdrawProposal,
+} from "./decide/end-proposal.js";
 import { decideCancelRun, decideTerminateRun } from "./decide/end-run.js";
 import { decideFireDeadline } from "./decide/fire-deadline.js";
 import { decideIntendOperation } from "./decide/intend-operation.js";
 import { decideLeaseTask } from "./decide/lease-task.js";
 import { decideObserveOperation } from "./decide/observe-operation.js";
 import { decidePauseRun, decideResumeRun } from "./decide/pause-run.js";
+import { decideProposeAction } from "./decide/propose-action.js";
 import { decideReconcileOperation } from "./decide/reconcile-operation.js";
 import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
@@ -58,6 +65,16 @@ export function decide(
       return decideTerminateRun(run, command, ctx);
     case "ResolveReview":
       return decideResolveReview(run, command, ctx);
+    case "ProposeAction":
+      return decideProposeAction(run, command, ctx);
+    case "DecideProposal":
+      return decideDecideProposal(run, command, ctx);
+    case "WithdrawProposal":
+      return decideWithdrawProposal(run, command, ctx);
+    case "RevokeApproval":
+      return decideRevokeApproval(run, command, ctx);
+    case "ExpireProposals":
+      return decideExpireProposals(run, ctx);
   }
 }
 

@@ -1,6 +1,7 @@
+import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { EventBody } from "./event.js";
 import type { Rejection } from "./rejection.js";
-import type { Operation, Review, Step } from "./state.js";
+import type { Operation, Proposal, Review, Step } from "./state.js";
 
 /** What the caller of an intent must do now; the edge turns it into `pawl.v1.IntentAnswer`. */
 export type IntentReply =
@@ -9,7 +10,14 @@ export type IntentReply =
   | { readonly case: "lookUp"; readonly operationKey: string; readonly notBeforeMs: number }
   | { readonly case: "wait"; readonly operationKey: string; readonly notBeforeMs: number }
   | { readonly case: "review"; readonly operationKey: string; readonly review: number }
-  | { readonly case: "paused"; readonly operationKey: string };
+  | { readonly case: "paused"; readonly operationKey: string }
+  | {
+      readonly case: "awaiting";
+      readonly operationKey: string;
+      readonly proposal: number;
+      readonly status: ProposalStatus;
+      readonly reason: string;
+    };
 
 /** What an accepted command answers, besides its events. */
 export interface Reply {
@@ -22,6 +30,8 @@ export interface Reply {
   readonly operation?: Operation;
   /** The review, for ResolveReview. */
   readonly review?: Review;
+  /** The proposal, for the commands about one. */
+  readonly proposal?: Proposal;
 }
 
 /** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection. */

@@ -1,5 +1,6 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
+import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
 import { findWaitViolations } from "./invariants/waits.js";
@@ -20,6 +21,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findOperationViolations(run),
     ...findReviewViolations(run),
     ...findWaitViolations(run),
+    ...findProposalViolations(run),
   ];
 }
 
@@ -36,7 +38,7 @@ export function findUnfinished(run: Run): readonly Violation[] {
     .map(({ number }) =>
       violation(`operation ${number}`, "no review, since it needs none", "one is open"),
     );
-  return [...needless, ...findUnfinishedRun(run)];
+  return [...needless, ...findNeedlessProposals(run), ...findUnfinishedRun(run)];
 }
 
 function findUnfinishedRun(run: Run): readonly Violation[] {
@@ -84,6 +86,10 @@ function findRunViolations(run: Run): readonly Violation[] {
       "no task and no step in a ledger",
       "some",
     ],
-    [!isLedger || operations.length === 1, "one operation in a ledger", `${operations.length}`],
+    [
+      !isLedger || (operations.length <= 1 && operations.length + run.proposals.length >= 1),
+      "one operation or its proposal in a ledger",
+      `${operations.length} operations, ${run.proposals.length} proposals`,
+    ],
   ]);
 }

@@ -71,6 +71,26 @@ export const limits = {
   lookUpsMax: 5,
   /** Wait after the first look-up that could not tell; doubles each time. */
   lookUpBackoffMs: 1_000,
+  /** Proposals of one run. */
+  proposalsMax: 10_000,
+  /** Principals and roles that may decide about one proposal. */
+  deciderNamesMax: 20,
+  /** Approvals that a proposal may need. */
+  approvalsNeedMax: 20,
+  /** Decisions that are kept about one proposal. */
+  decisionsMax: 100,
+  /** How long a proposal may be decided and used, unless it says so: 7 days. */
+  proposalMsDefault: 604_800_000,
+  /** Guards of one proposal. */
+  guardsMax: 32,
+  /** Value of a guard, in bytes of UTF-8. */
+  guardValueBytesMax: 1024,
+  /** Title of a proposal, in bytes of UTF-8. */
+  displayTitleBytesMax: 200,
+  /** Note of a proposal, in bytes of UTF-8. */
+  displayNoteBytesMax: 4000,
+  /** Facts shown with a proposal. */
+  displayFieldsMax: 32,
   /** Longest wait of a unary call. */
   waitMsMax: 50_000,
 } as const;

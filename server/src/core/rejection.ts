@@ -6,6 +6,7 @@ export type RejectionReason =
   | "PAWL_TASK_NOT_FOUND"
   | "PAWL_OPERATION_NOT_FOUND"
   | "PAWL_REVIEW_NOT_FOUND"
+  | "PAWL_PROPOSAL_NOT_FOUND"
   | "PAWL_BLOB_NOT_FOUND"
   | "PAWL_FINGERPRINT_CONFLICT"
   | "PAWL_STALE_VERSION"
@@ -13,6 +14,8 @@ export type RejectionReason =
   | "PAWL_LEASE_LOST"
   | "PAWL_RUN_OVER"
   | "PAWL_ILLEGAL_TRANSITION"
+  | "PAWL_PROPOSAL_CLOSED"
+  | "PAWL_NOT_ENTITLED"
   | "PAWL_OPERATIONS_UNSETTLED"
   | "PAWL_TOO_EARLY"
   | "PAWL_TOO_LARGE"
@@ -66,6 +69,10 @@ export type RejectionDetail =
   | {
       readonly case: "dataLoss";
       readonly value: { acknowledgedSequence: bigint; durableSequence: bigint };
+    }
+  | {
+      readonly case: "notEntitled";
+      readonly value: { principal: string; roles: string[]; from: string[]; isRequester: boolean };
     };
 
 /** A refusal. Nothing was changed. */
@@ -88,7 +95,14 @@ export function invalidField(field: string, expected: string, actual: string): R
 }
 
 /** Kinds of things that may be absent. */
-export type FindableEntity = "namespace" | "run" | "task" | "operation" | "review" | "blob";
+export type FindableEntity =
+  | "namespace"
+  | "run"
+  | "task"
+  | "operation"
+  | "review"
+  | "proposal"
+  | "blob";
 
 const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   namespace: "PAWL_NAMESPACE_NOT_FOUND",
@@ -96,6 +110,7 @@ const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   task: "PAWL_TASK_NOT_FOUND",
   operation: "PAWL_OPERATION_NOT_FOUND",
   review: "PAWL_REVIEW_NOT_FOUND",
+  proposal: "PAWL_PROPOSAL_NOT_FOUND",
   blob: "PAWL_BLOB_NOT_FOUND",
 };
 

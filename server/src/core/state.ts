@@ -1,11 +1,14 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type {
   OperationDeclarationShape,
+  ProposalDeclarationShape,
   WaitDeclarationShape,
   WaitEndedShape,
 } from "@pawl/proto/log/v1/event_wire.js";
+import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
@@ -60,6 +63,11 @@ export interface MutableRun {
   waitsByIdentity: Map<string, number>;
   /** Derived: numbers of the open waits by what they wait for, in order; see `subjectKey`. */
   openWaitsBySubject: Map<string, number[]>;
+  proposals: MutableProposal[];
+  /** Number of the newest proposal by operation key. */
+  proposalsByKey: Map<string, number>;
+  /** Derived: numbers of the proposals that are PENDING or APPROVED. */
+  openProposals: Set<number>;
 }
 
 /** That a run is paused. */
@@ -129,6 +137,10 @@ export interface MutableOperation {
   lookUpAtMs: number;
   /** Number of its open review; undefined: none. */
   openReview: number | undefined;
+  /** Number of the proposal whose approval it consumed; undefined: it needed none. */
+  proposal: number | undefined;
+  /** True when a person said in a review that it may be called again, whatever became of its approval. */
+  retryAllowed: boolean;
 }
 
 /** A recorded step. */
@@ -176,6 +188,27 @@ export interface MutableWait {
   closedAtMs: number;
 }
 
+/** A proposal. Its declaration never changes. */
+export interface MutableProposal {
+  number: number;
+  declaration: ProposalDeclarationShape;
+  status: ProposalStatus;
+  /** 1 while PENDING; rises by 1 with each change of state. */
+  version: number;
+  decisions: ProposalDecisionRowShape[];
+  proposedAtMs: number;
+  approvedAtMs: number;
+  endedAtMs: number;
+  endedBy: string;
+  endReason: string;
+  /** Number of the proposal that took its place; undefined: none. */
+  revisedBy: number | undefined;
+  /** Number of the operation that consumed it; undefined: none. */
+  operation: number | undefined;
+  /** Call that consumed it. */
+  intentId: string;
+}
+
 type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefined
   ? T
   : T extends ReadonlyMap<infer K, infer V>
@@ -202,6 +235,9 @@ export type Step = DeepReadonly<MutableStep>;
 export type Review = DeepReadonly<MutableReview>;
 /** What deciders see of a wait. */
 export type Wait = DeepReadonly<MutableWait>;
+
+/** What deciders see of a proposal. */
+export type Proposal = DeepReadonly<MutableProposal>;
 
 /** Identity of a step in its run: task, name, and whether and which key. Lengths make it injective. */
 export function stepIdentity(task: number, name: string, key: string | undefined): string {

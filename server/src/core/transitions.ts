@@ -1,4 +1,5 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 
 /** Which states may follow which. One table per entity; apply asserts them, views serve them, docs print them. */
@@ -47,6 +48,23 @@ export const operationTransitions: TransitionTable<OperationStatus> = new Map<
   [O.ABANDONED, []],
 ]);
 
+const P = ProposalStatus;
+/** States of a proposal. */
+export const proposalTransitions: TransitionTable<ProposalStatus> = new Map<
+  ProposalStatus,
+  readonly ProposalStatus[]
+>([
+  [P.PENDING, [P.APPROVED, P.REJECTED, P.EXPIRED, P.WITHDRAWN, P.SUPERSEDED]],
+  [P.APPROVED, [P.CONSUMED, P.EXPIRED, P.REVOKED, P.STALE]],
+  [P.REJECTED, []],
+  [P.EXPIRED, []],
+  [P.WITHDRAWN, []],
+  [P.SUPERSEDED, []],
+  [P.CONSUMED, []],
+  [P.REVOKED, []],
+  [P.STALE, []],
+]);
+
 /** True when `to` may follow `from`. */
 export function isLegal<S extends number>(table: TransitionTable<S>, from: S, to: S): boolean {
   return table.get(from)?.includes(to) ?? false;
@@ -72,6 +90,15 @@ export function isTaskClosed(status: TaskStatus): boolean {
   return status >= T.COMPLETED;
 }
 
+/** True for a proposal that is PENDING or APPROVED. */
+export function isProposalOpen(status: ProposalStatus): boolean {
+  return status === P.PENDING || status === P.APPROVED;
+}
+
+/** Name of a proposal's state without its prefix, for sentences. */
+export function proposalStatusName(status: ProposalStatus): string {
+  return nameOf(P, status);
+}
 /** Name of a task's state without its prefix, for sentences. */
 export function taskStatusName(status: TaskStatus): string {
   return nameOf(T, status);

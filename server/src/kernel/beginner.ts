@@ -28,7 +28,7 @@ export interface BeginnerParts {
   readonly admit: () => Rejection | undefined;
 }
 
-/** Begins aggregates: runs by their start, ledgers by their first intent. What targets nothing else is refused as not found. */
+/** Begins aggregates: runs by their start, ledgers by their first intent or the proposal of it. What targets nothing else is refused as not found. */
 export class Beginner {
   readonly #parts: BeginnerParts;
 
@@ -41,7 +41,8 @@ export class Beginner {
     if (command.kind === "StartRun") {
       return this.#startRun(target, command, caller);
     }
-    if (command.kind === "IntendOperation" && target.kind === "ledger") {
+    const opensLedger = command.kind === "IntendOperation" || command.kind === "ProposeAction";
+    if (opensLedger && target.kind === "ledger") {
       return this.#openLedger(target, command, caller);
     }
     return { accepted: false, rejection: targetNotFound(target) };
@@ -58,7 +59,7 @@ export class Beginner {
 
   #openLedger(
     target: Target,
-    command: Extract<Command, { kind: "IntendOperation" }>,
+    command: Extract<Command, { kind: "IntendOperation" | "ProposeAction" }>,
     caller: Caller,
   ): Outcome {
     const refusal = this.#parts.admit();
@@ -89,7 +90,7 @@ export class Beginner {
       const resident = new Resident(number, run, nothingStored, []);
       this.#parts.residency.add(resident);
       this.#parts.work.began(run);
-      // Nothing follows from a first event: a run has at least one task, and an operation is under way.
+      // Nothing follows from a first event: a run has at least one task, and an operation is under way or proposed.
       this.#parts.turns.push(resident, first, nowMs);
       return { accepted: true, reply: decision.reply, run, runNumber: number };
     } catch (error) {

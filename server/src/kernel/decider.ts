@@ -184,6 +184,7 @@ const allowedWhenFaulted: ReadonlySet<string> = new Set([
   "ResolveReview",
   "TerminateRun",
   "ObserveOperation",
+  "ExpireProposals",
 ]);
 
 function toOutcome(decision: Decision, resident: Resident): Outcome {

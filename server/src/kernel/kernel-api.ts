@@ -1,7 +1,7 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
-import type { Run } from "../core/state.js";
+import type { Proposal, Run } from "../core/state.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
@@ -127,6 +127,8 @@ export interface WatchedEvent {
   readonly workflow: string;
   readonly taskName: (number: number) => string;
   readonly operationKey: (number: number) => string;
+  /** What a proposal of the run is; its state may be later than the event. */
+  readonly proposal: (number: number) => Proposal | undefined;
   readonly event: StoredEvent;
 }
 
@@ -142,6 +144,14 @@ export interface OperationFilter {
   readonly namespace: string;
   readonly runId: string;
   readonly status: number;
+}
+
+/** Filter of a list of proposals. `runId` empty: all of the namespace (then with a `status`); `addressee` empty: whoever may decide. */
+export interface ProposalFilter {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly status: number;
+  readonly addressee: string;
 }
 
 /** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */
@@ -187,18 +197,28 @@ export interface KernelApi {
     page: { size: number; token: string },
     project: (run: Run, runNumber: number, review: number) => T,
   ): Promise<Page<T>>;
-  /** Number of the aggregate that holds this operation key; undefined when there is none. */
+  /** One page of proposals across runs, oldest first. */
+  listProposals<T>(
+    filter: ProposalFilter,
+    page: { size: number; token: string },
+    project: (run: Run, runNumber: number, proposal: number) => T,
+  ): Promise<Page<T>>;
+  /** Number of the aggregate that holds this operation key, or the proposal of it; undefined when there is none. */
   findOperation(namespace: string, operationKey: string): Promise<number | undefined>;
   /** Durable events of one run from event number `from`, a page (≤ 256 events or 1 MiB) at a time. */
   history(target: Target, from: number): AsyncIterable<readonly WatchedEvent[]>;
   /** Watches one run from a position (empty: from its first event). Rejects with RejectionError for a bad position. */
   watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher>;
+  /** Watches one run from now on. */
+  watchRunFromNow(target: Target, listener: WatchListener): Promise<Watcher>;
   /** Watches a namespace from a position (empty: from now). */
   watchRuns(
     filter: { readonly namespace: string; readonly workflow: string },
     position: Uint8Array,
     listener: WatchListener,
   ): Promise<Watcher>;
+  /** Watches a namespace as `watchRuns` does, operations of scope NAMESPACE as well. */
+  watchAll(namespace: string, position: Uint8Array, listener: WatchListener): Promise<Watcher>;
   /** Content that was moved out of line. */
   readBlob(target: Target, sha256: Uint8Array): AsyncIterable<Uint8Array>;
   /** Stores content above the inline bound durably and answers the payload that refers to it; for payloads within the bound answers them as they are. */

@@ -14,6 +14,7 @@ import type {
   KernelInfo,
   OperationFilter,
   Page,
+  ProposalFilter,
   RunFilter,
   SessionHello,
   SessionListener,
@@ -206,6 +207,14 @@ export class Kernel implements KernelApi {
     return this.#listed(this.#parts.lists.listReviews(namespace, page, project));
   }
 
+  listProposals<T>(
+    filter: ProposalFilter,
+    page: { size: number; token: string },
+    project: (run: Run, runNumber: number, proposal: number) => T,
+  ): Promise<Page<T>> {
+    return this.#listed(this.#parts.lists.listProposals(filter, page, project));
+  }
+
   findOperation(namespace: string, operationKey: string): Promise<number | undefined> {
     return this.#whenDurable(() => this.#parts.lists.findOperation(namespace, operationKey));
   }
@@ -222,6 +231,12 @@ export class Kernel implements KernelApi {
     return this.#parts.watchHub.watch(filter, from, listener);
   }
 
+  async watchRunFromNow(target: Target, listener: WatchListener): Promise<Watcher> {
+    const resident = await this.#load(target);
+    const filter = { runNumber: resident.number, namespace: resident.run.namespace, workflow: "" };
+    return this.#parts.watchHub.watch(filter, this.#durableHead, listener);
+  }
+
   async watchRuns(
     filter: { readonly namespace: string; readonly workflow: string },
     position: Uint8Array,
@@ -229,6 +244,16 @@ export class Kernel implements KernelApi {
   ): Promise<Watcher> {
     const from = await this.#judgePosition(position, this.#durableHead);
     return this.#parts.watchHub.watch({ ...filter, runNumber: undefined }, from, listener);
+  }
+
+  async watchAll(
+    namespace: string,
+    position: Uint8Array,
+    listener: WatchListener,
+  ): Promise<Watcher> {
+    const from = await this.#judgePosition(position, this.#durableHead);
+    const filter = { namespace, workflow: "", runNumber: undefined, withLedgers: true };
+    return this.#parts.watchHub.watch(filter, from, listener);
   }
 
   async *readBlob(target: Target, sha256: Uint8Array): AsyncIterable<Uint8Array> {

@@ -4,6 +4,7 @@ import type { ApplyHooks } from "../core/apply/hooks.js";
 import type { Command, LeaseName, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
+import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
@@ -15,6 +16,9 @@ import type { Timers } from "./ports.js";
 import type { Found } from "./residency.js";
 import type { Resident } from "./resident.js";
 import type { Session } from "./session.js";
+
+/** Stands for a task in the deadline of a run's proposals: no plan has so many. */
+const proposalsSlot = tasksPerRun - 1;
 
 /** What open work needs of the loop. */
 export interface OpenWorkParts {
@@ -150,6 +154,7 @@ export class OpenWork {
   adopt(resident: Resident): void {
     const { run, number } = resident;
     this.current = number;
+    this.#rearmProposals(run);
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
       if (task.status === TaskStatus.READY) {
@@ -229,6 +234,7 @@ export class OpenWork {
       taskMoved: (run, task) => this.#rearm(run, task),
       leaseOver: (_run, task, cause) => this.#leaseOver(task, cause),
       cancelAsked: (run, task) => this.#cancelAsked(run, task),
+      proposalMoved: (run) => this.#rearmProposals(run),
       runClosed: () => this.#parts.closed(this.current),
     };
   }
@@ -238,10 +244,19 @@ export class OpenWork {
     const spec = run.plan.tasks[number];
     const dueMs =
       task === undefined || spec === undefined ? undefined : nextDeadlineMs(run, task, spec);
+    this.#armOrDisarm(number, dueMs);
+  }
+
+  /** One deadline for all open proposals of a run: when the first of them is over. */
+  #rearmProposals(run: MutableRun): void {
+    this.#armOrDisarm(proposalsSlot, nextExpiryMs(run));
+  }
+
+  #armOrDisarm(slot: number, dueMs: number | undefined): void {
     if (dueMs !== undefined) {
-      this.armDeadline(this.current, number, dueMs);
+      this.armDeadline(this.current, slot, dueMs);
     } else {
-      const key = this.current * tasksPerRun + number;
+      const key = this.current * tasksPerRun + slot;
       this.#disarm(key, this.#armed.get(key));
     }
   }
@@ -258,7 +273,10 @@ export class OpenWork {
     const key = run * tasksPerRun + task;
     if (this.#armed.get(key) === deadline) {
       this.#armed.delete(key);
-      this.#parts.command(run, { kind: "FireDeadline", task });
+      this.#parts.command(
+        run,
+        task === proposalsSlot ? { kind: "ExpireProposals" } : { kind: "FireDeadline", task },
+      );
     }
   }
 

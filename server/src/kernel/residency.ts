@@ -8,7 +8,7 @@ import type { Resident } from "./resident.js";
 export interface RunReader {
   /** Number of a run by its id, from the name rows and from the tail of the log; undefined when there is none. */
   findRun(namespace: string, runId: string): number | undefined;
-  /** Number of the aggregate that holds an operation key; undefined when there is none. */
+  /** Number of the aggregate that holds an operation key, or the proposal of one; undefined when there is none. */
   findOperation(namespace: string, operationKey: string): number | undefined;
   /** Reads a run. `paged`: its rows must be read by `loadPaged`. Throws for damage. */
   load(number: number): Resident | "absent" | "paged";
@@ -168,7 +168,12 @@ function nameOf(resident: Resident): string {
   const { run } = resident;
   return run.kind === "run"
     ? runName(run.namespace, run.runId)
-    : ledgerName(run.namespace, run.operations[0]?.declaration.key ?? "");
+    : ledgerName(run.namespace, keyOfLedger(run));
+}
+
+/** A ledger holds one operation, or the proposals of one that was not intended yet. */
+function keyOfLedger(run: Resident["run"]): string {
+  return (run.operations[0] ?? run.proposals[0])?.declaration.key ?? "";
 }
 
 // Ids hold no NUL, so these are injective.

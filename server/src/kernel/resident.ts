@@ -15,6 +15,8 @@ export interface StoredState {
   readonly index: ReadonlyMap<string, number>;
   /** Operations whose operation keys are stored; they stay for good. */
   readonly operationKeys: number;
+  /** Proposals whose operation keys are stored; they stay for good. */
+  readonly proposalKeys: number;
   /** Bytes of the run row, and of its parts when last written whole. */
   readonly bytes: number;
 }
@@ -25,6 +27,7 @@ export interface StoredParts {
   readonly operations: readonly number[];
   readonly reviews: readonly number[];
   readonly waits: readonly number[];
+  readonly proposals: readonly number[];
   /** Steps never change: their number is enough. */
   readonly steps: number;
 }
@@ -36,6 +39,7 @@ export const nothingStored: StoredState = {
   parts: undefined,
   index: new Map(),
   operationKeys: 0,
+  proposalKeys: 0,
   bytes: 0,
 };
 

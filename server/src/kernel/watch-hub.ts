@@ -1,3 +1,4 @@
+import type { Proposal } from "../core/state.js";
 import { decodeEvents } from "./decode-events.js";
 import type { StoredEvent, WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
 import type { Position, PositionCodec } from "./position.js";
@@ -17,6 +18,8 @@ export interface WatchFilter {
   readonly namespace: string;
   /** Empty: all. */
   readonly workflow: string;
+  /** True: operations of scope NAMESPACE as well. Default: runs only. */
+  readonly withLedgers?: boolean;
 }
 
 /** Durable events after a place, a page at a time, for those who come late. */
@@ -253,7 +256,7 @@ export function matchesFilter(filter: WatchFilter, resident: Resident): boolean 
   const { run } = resident;
   return filter.runNumber !== undefined
     ? filter.runNumber === resident.number
-    : run.kind === "run" &&
+    : (run.kind === "run" || filter.withLedgers === true) &&
         run.namespace === filter.namespace &&
         (filter.workflow === "" || run.workflow === filter.workflow);
 }
@@ -263,6 +266,7 @@ export function describeEvents(resident: Resident, events: readonly StoredEvent[
   const { run } = resident;
   const taskName = (number: number): string => run.plan.tasks[number]?.name ?? "";
   const operationKey = (number: number): string => run.operations[number]?.declaration.key ?? "";
+  const proposal = (number: number): Proposal | undefined => run.proposals[number];
   const runNumber = resident.number;
   return events.map((event) => ({
     runNumber,
@@ -270,6 +274,7 @@ export function describeEvents(resident: Resident, events: readonly StoredEvent[
     workflow: run.workflow,
     taskName,
     operationKey,
+    proposal,
     event,
   }));
 }

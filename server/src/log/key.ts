@@ -12,7 +12,7 @@
  * | 11 | task | runNumber u64, number u32 | row |
  * | 12 | operation | runNumber u64, number u32 | row |
  * | 13 | step | runNumber u64, number u32 | row |
- * | 14 | proposal (reserved) | runNumber u64, number u32 | row |
+ * | 14 | proposal | runNumber u64, number u32 | row |
  * | 15 | input request (reserved) | runNumber u64, number u32 | row |
  * | 16 | signal (reserved) | runNumber u64, number u32 | row |
  * | 17 | review (reserved) | runNumber u64, number u32 | row |
@@ -138,7 +138,7 @@ export const taskKey: KeyCodec<InRunKey> = keyCodec(0x11, inRun);
 export const operationKey: KeyCodec<InRunKey> = keyCodec(0x12, inRun);
 /** A recorded step of a long run. */
 export const stepKey: KeyCodec<InRunKey> = keyCodec(0x13, inRun);
-/** Reserved for proposals. */
+/** A proposal of a long run. */
 export const proposalKey: KeyCodec<InRunKey> = keyCodec(0x14, inRun);
 /** Reserved for input requests. */
 export const inputRequestKey: KeyCodec<InRunKey> = keyCodec(0x15, inRun);

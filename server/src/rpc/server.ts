@@ -4,6 +4,7 @@ import { Health } from "@pawl/proto/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "@pawl/proto/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "@pawl/proto/grpc/reflection/v1alpha/reflection_pb.js";
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -23,6 +24,7 @@ import { byteHandler } from "./grpc/byte-call.js";
 import { bytesMethod, grpcHandler } from "./grpc/grpc-service.js";
 import { nameOversize } from "./grpc/size-status.js";
 import { adminHandlers } from "./handlers/admin-handlers.js";
+import { approvalHandlers } from "./handlers/approval-handlers.js";
 import { operationHandlers } from "./handlers/operation-handlers.js";
 import { reviewHandlers } from "./handlers/review-handlers.js";
 import { runHandlers } from "./handlers/run-handlers.js";
@@ -169,6 +171,7 @@ function bindServices(edge: Edge): BoundService[] {
     bindService(WorkerService, workerHandlers(edge)),
     bindService(OperationService, operationHandlers(edge)),
     bindService(ReviewService, reviewHandlers(edge)),
+    bindService(ApprovalService, approvalHandlers(edge)),
     bindService(AdminService, adminHandlers(edge)),
   ];
   const names = own.map(({ service }) => service.typeName);

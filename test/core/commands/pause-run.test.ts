@@ -129,6 +129,7 @@ describe("in a paused run what is reported counts, and nothing is offered", () =
       taskMoved: () => {},
       leaseOver: () => {},
       cancelAsked: () => {},
+      proposalMoved: () => undefined,
       runClosed: () => {},
     };
     const plan = planOf({ a: {}, b: { needs: ["a"] } });

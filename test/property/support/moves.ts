@@ -17,6 +17,7 @@ import type { Operation, Run, Task } from "@pawl/server/core/state.js";
 import fc from "fast-check";
 import { planOf } from "../../core/support/plans.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
+import { approvalOf, contextOf, restsOn } from "./approval-moves.js";
 
 const verbs = [
   "lease",
@@ -35,6 +36,11 @@ const verbs = [
   "cancel",
   "terminate",
   "resolve",
+  "propose",
+  "decide",
+  "withdraw",
+  "revoke",
+  "expire",
 ] as const;
 /** What a move does. */
 export type Verb = (typeof verbs)[number];
@@ -73,6 +79,11 @@ const weights: Readonly<Record<Verb, number>> = {
   cancel: 1,
   terminate: 1,
   resolve: 6,
+  propose: 8,
+  decide: 12,
+  withdraw: 1,
+  revoke: 1,
+  expire: 2,
 };
 
 function moveArbitrary(allowed: readonly Verb[]): fc.Arbitrary<Move> {
@@ -111,13 +122,41 @@ export const runMoves: fc.Arbitrary<readonly Move[]> = fc.array(moveArbitrary(ve
 
 /** Sequences of moves on an operation of scope NAMESPACE. */
 export const ledgerMoves: fc.Arbitrary<readonly Move[]> = fc.array(
-  moveArbitrary(["intend", "observe", "reconcile", "resolve"]),
+  moveArbitrary([
+    "intend",
+    "observe",
+    "reconcile",
+    "resolve",
+    "propose",
+    "decide",
+    "withdraw",
+    "revoke",
+    "expire",
+  ]),
   { maxLength: 30, size: "max" },
 );
 
 /** Sequences of moves around the effects of a run: deep into calls, doubts, look-ups and reviews. */
 export const effectMoves: fc.Arbitrary<readonly Move[]> = fc.array(
   moveArbitrary(["lease", "intend", "observe", "observe", "reconcile", "endLease", "resolve"]),
+  { minLength: 8, maxLength: 40, size: "max" },
+);
+
+/** Sequences of moves around approvals: proposed, decided, used, and too late. */
+export const approvalMoves: fc.Arbitrary<readonly Move[]> = fc.array(
+  moveArbitrary([
+    ...([
+      "lease",
+      "propose",
+      "decide",
+      "decide",
+      "intend",
+      "intend",
+      "observe",
+      "reconcile",
+    ] as const),
+    ...(["endLease", "resolve", "withdraw", "revoke", "expire"] as const),
+  ]),
   { minLength: 8, maxLength: 40, size: "max" },
 );
 
@@ -223,8 +262,16 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
       return { kind: "TerminateRun", expectedVersion: versionOf(run, move), reason: "now" };
     case "resolve":
       return resolutionOf(run, move);
+    case "propose":
+    case "decide":
+    case "withdraw":
+    case "revoke":
+    case "expire":
+      return approvalOf(run, move.verb, move);
   }
 }
+
+export { contextOf };
 
 /** What a person gives as reason in `resolve`. */
 export const PERSONS_REASON = "looked";
@@ -317,6 +364,7 @@ function intentOf(run: Run, move: Move): IntendOperation {
     settleMs: 2000,
     callTimeoutMs: 1000,
     seenThrough: 0,
+    ...restsOn(run, move),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Command } from "@pawl/server/core/command.js";
 import type { Run } from "@pawl/server/core/state.js";
@@ -31,7 +32,13 @@ export type IntentAnswer =
     }
   | { readonly case: "wait"; readonly key: string; readonly notBeforeMs: number }
   | { readonly case: "review"; readonly key: string }
-  | { readonly case: "paused"; readonly key: string };
+  | { readonly case: "paused"; readonly key: string }
+  | {
+      readonly case: "awaiting";
+      readonly key: string;
+      readonly proposal: number;
+      readonly status: ProposalStatus;
+    };
 
 /** What a command was answered. */
 export type Answer =
@@ -81,6 +88,10 @@ function intentOf(
   const key = reply.operationKey;
   if (reply.case === "paused") {
     return { case: "paused", key };
+  }
+  if (reply.case === "awaiting") {
+    const { proposal, status } = reply;
+    return { case: "awaiting", key, proposal, status };
   }
   const operation = run.operations[run.operationsByKey.get(key) ?? -1];
   if (operation === undefined) {

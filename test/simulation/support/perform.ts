@@ -99,6 +99,9 @@ export class Performance {
         case "paused":
           await this.#ledger.awaitResume();
           timed = await this.#ledger.intend(this.#intentId);
+          break;
+        case "awaiting":
+          throw new Stopped("nobody proposes what this performs");
       }
     }
   }

@@ -12,13 +12,15 @@ import type { Failure } from "./failure_pb.js";
 import { file_pawl_v1_failure } from "./failure_pb.js";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
+import type { ProposalStatus } from "./proposal_status_pb.js";
+import { file_pawl_v1_proposal_status } from "./proposal_status_pb.js";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file pawl/v1/operation.proto.
  */
 export const file_pawl_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyLLAQoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDUIGCgRfa2V5Im4KB1Byb2NlZWQSCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdjYWxsX21zGAQgASgNEhQKDHBsYW5fdmVyc2lvbhgFIAEoDSLUAQoFUmV1c2USIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNhbBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiUKCWFiYW5kb25lZBgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEi8KC29ic2VydmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkSEgoKcmVjb25jaWxlZBgGIAEoCEIJCgdvdXRjb21lIqEBCgZMb29rVXASLwoLaW50ZW5kZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW5vdF9iZWZvcmVfbXMYAiABKA0SCwoDa2V5GAMgASgJEgwKBHV1aWQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglpbnRlbnRfaWQYBiABKAkiKgoEV2FpdBIVCg1ub3RfYmVmb3JlX21zGAEgASgNEgsKA2tleRgCIAEoCSItCgtBd2FpdFJldmlldxIRCglyZXZpZXdfaWQYASABKAkSCwoDa2V5GAIgASgJIuwBCgxJbnRlbnRBbnN3ZXISIwoHcHJvY2VlZBgBIAEoCzIQLnBhd2wudjEuUHJvY2VlZEgAEh8KBXJldXNlGAIgASgLMg4ucGF3bC52MS5SZXVzZUgAEiIKB2xvb2tfdXAYAyABKAsyDy5wYXdsLnYxLkxvb2tVcEgAEh0KBHdhaXQYBCABKAsyDS5wYXdsLnYxLldhaXRIABImCgZyZXZpZXcYBSABKAsyFC5wYXdsLnYxLkF3YWl0UmV2aWV3SAASIQoGcGF1c2VkGAcgASgLMg8ucGF3bC52MS5QYXVzZWRIAEIICgZhbnN3ZXIiFQoGUGF1c2VkEgsKA2tleRgBIAEoCSKsAQoLT2JzZXJ2YXRpb24SIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgkKB291dGNvbWUihgEKDlJlY29uY2lsaWF0aW9uEiEKBWZvdW5kGAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAIgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSABCCQoHZmluZGluZyIICgZBYnNlbnQiwAQKCU9wZXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDgoGcnVuX2lkGAQgASgJEgwKBHRhc2sYBSABKAkSDAoEbmFtZRgGIAEoCRImCgVzY29wZRgHIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSGgoNZGlzY3JpbWluYXRvchgIIAEoCUgAiAEBEg4KBnRhcmdldBgJIAEoCRIoCgZzdGF0dXMYCiABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAsgASgNEhMKC2ZpbmdlcnByaW50GAwgASgMEiQKCXNpbmtfa2luZBgNIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSLwoLaW50ZW5kZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNhbGxzGA8gASgNEi4KCnNldHRsZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlY29uY2lsZWQYESABKAgSIQoHcGF5bG9hZBgSIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIgCgZyZXN1bHQYEyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgUIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIRCglyZXZpZXdfaWQYFSABKAlCEAoOX2Rpc2NyaW1pbmF0b3IqcQoIU2lua0tpbmQSGQoVU0lOS19LSU5EX1VOU1BFQ0lGSUVEEAASGAoUU0lOS19LSU5EX0lERU1QT1RFTlQQARIaChZTSU5LX0tJTkRfUkVDT05DSUxBQkxFEAISFAoQU0lOS19LSU5EX09QQVFVRRADKoMBCg5PcGVyYXRpb25TY29wZRIfChtPUEVSQVRJT05fU0NPUEVfVU5TUEVDSUZJRUQQABIYChRPUEVSQVRJT05fU0NPUEVfVEFTSxABEhcKE09QRVJBVElPTl9TQ09QRV9SVU4QAhIdChlPUEVSQVRJT05fU0NPUEVfTkFNRVNQQUNFEAMq8QEKD09wZXJhdGlvblN0YXR1cxIgChxPUEVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZT1BFUkFUSU9OX1NUQVRVU19JTlRFTkRFRBABEh0KGU9QRVJBVElPTl9TVEFUVVNfSU5fRE9VQlQQAhIdChlPUEVSQVRJT05fU1RBVFVTX09CU0VSVkVEEAMSHAoYT1BFUkFUSU9OX1NUQVRVU19SRUZVU0VEEAQSIQodT1BFUkFUSU9OX1NUQVRVU19ORUVEU19SRVZJRVcQBRIeChpPUEVSQVRJT05fU1RBVFVTX0FCQU5ET05FRBAGYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
+  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyKFAgoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDRITCgtwcm9wb3NhbF9pZBgIIAEoCRIjCgZndWFyZHMYCSADKAsyEy5wYXdsLnYxLkd1YXJkVmFsdWVCBgoEX2tleSIpCgpHdWFyZFZhbHVlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkibgoHUHJvY2VlZBILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2NhbGxfbXMYBCABKA0SFAoMcGxhbl92ZXJzaW9uGAUgASgNItQBCgVSZXVzZRIiCgZyZXN1bHQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2FsGAIgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJQoJYWJhbmRvbmVkGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASLwoLb2JzZXJ2ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2tleRgFIAEoCRISCgpyZWNvbmNpbGVkGAYgASgIQgkKB291dGNvbWUioQEKBkxvb2tVcBIvCgtpbnRlbmRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbm90X2JlZm9yZV9tcxgCIAEoDRILCgNrZXkYAyABKAkSDAoEdXVpZBgEIAEoCRIhCgdwYXlsb2FkGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCWludGVudF9pZBgGIAEoCSIqCgRXYWl0EhUKDW5vdF9iZWZvcmVfbXMYASABKA0SCwoDa2V5GAIgASgJIi0KC0F3YWl0UmV2aWV3EhEKCXJldmlld19pZBgBIAEoCRILCgNrZXkYAiABKAkiagoNQXdhaXRQcm9wb3NhbBITCgtwcm9wb3NhbF9pZBgBIAEoCRILCgNrZXkYAiABKAkSJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIOCgZyZWFzb24YBCABKAkimAIKDEludGVudEFuc3dlchIjCgdwcm9jZWVkGAEgASgLMhAucGF3bC52MS5Qcm9jZWVkSAASHwoFcmV1c2UYAiABKAsyDi5wYXdsLnYxLlJldXNlSAASIgoHbG9va191cBgDIAEoCzIPLnBhd2wudjEuTG9va1VwSAASHQoEd2FpdBgEIAEoCzINLnBhd2wudjEuV2FpdEgAEiYKBnJldmlldxgFIAEoCzIULnBhd2wudjEuQXdhaXRSZXZpZXdIABIhCgZwYXVzZWQYByABKAsyDy5wYXdsLnYxLlBhdXNlZEgAEioKCGF3YWl0aW5nGAYgASgLMhYucGF3bC52MS5Bd2FpdFByb3Bvc2FsSABCCAoGYW5zd2VyIhUKBlBhdXNlZBILCgNrZXkYASABKAkirAEKC09ic2VydmF0aW9uEiIKBnJlc3VsdBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB3JlZnVzZWQYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIkCghub3Rfc2VudBgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiMKB3Vua25vd24YBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIAEIJCgdvdXRjb21lIoYBCg5SZWNvbmNpbGlhdGlvbhIhCgVmb3VuZBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgCIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgkKB2ZpbmRpbmciCAoGQWJzZW50ItUECglPcGVyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEg4KBnJ1bl9pZBgEIAEoCRIMCgR0YXNrGAUgASgJEgwKBG5hbWUYBiABKAkSJgoFc2NvcGUYByABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEhoKDWRpc2NyaW1pbmF0b3IYCCABKAlIAIgBARIOCgZ0YXJnZXQYCSABKAkSKAoGc3RhdHVzGAogASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgLIAEoDRITCgtmaW5nZXJwcmludBgMIAEoDBIkCglzaW5rX2tpbmQYDSABKA4yES5wYXdsLnYxLlNpbmtLaW5kEi8KC2ludGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjYWxscxgPIAEoDRIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZWNvbmNpbGVkGBEgASgIEiEKB3BheWxvYWQYEiABKAsyEC5wYXdsLnYxLlBheWxvYWQSIAoGcmVzdWx0GBMgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYFCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcmV2aWV3X2lkGBUgASgJEhMKC3Byb3Bvc2FsX2lkGBYgASgJQhAKDl9kaXNjcmltaW5hdG9yKnEKCFNpbmtLaW5kEhkKFVNJTktfS0lORF9VTlNQRUNJRklFRBAAEhgKFFNJTktfS0lORF9JREVNUE9URU5UEAESGgoWU0lOS19LSU5EX1JFQ09OQ0lMQUJMRRACEhQKEFNJTktfS0lORF9PUEFRVUUQAyqDAQoOT3BlcmF0aW9uU2NvcGUSHwobT1BFUkFUSU9OX1NDT1BFX1VOU1BFQ0lGSUVEEAASGAoUT1BFUkFUSU9OX1NDT1BFX1RBU0sQARIXChNPUEVSQVRJT05fU0NPUEVfUlVOEAISHQoZT1BFUkFUSU9OX1NDT1BFX05BTUVTUEFDRRADKvEBCg9PcGVyYXRpb25TdGF0dXMSIAocT1BFUkFUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGU9QRVJBVElPTl9TVEFUVVNfSU5URU5ERUQQARIdChlPUEVSQVRJT05fU1RBVFVTX0lOX0RPVUJUEAISHQoZT1BFUkFUSU9OX1NUQVRVU19PQlNFUlZFRBADEhwKGE9QRVJBVElPTl9TVEFUVVNfUkVGVVNFRBAEEiEKHU9QRVJBVElPTl9TVEFUVVNfTkVFRFNfUkVWSUVXEAUSHgoaT1BFUkFUSU9OX1NUQVRVU19BQkFORE9ORUQQBmIGcHJvdG8z", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload, file_pawl_v1_proposal_status]);
 
 /**
  * Properties of the sink that the kernel needs.
@@ -109,6 +111,21 @@ export type OperationRequest = Message<"pawl.v1.OperationRequest"> & {
    * @generated from field: uint32 call_timeout_ms = 7;
    */
   callTimeoutMs: number;
+
+  /**
+   * Id of the proposal whose approval this call rests on. Empty: none is expected. When it is set and the operation's key has no such proposal, the intent is
+   * refused (NOT_FOUND `PAWL_PROPOSAL_NOT_FOUND`).
+   *
+   * @generated from field: string proposal_id = 8;
+   */
+  proposalId: string;
+
+  /**
+   * Present values of the guards of that proposal. At most 32.
+   *
+   * @generated from field: repeated pawl.v1.GuardValue guards = 9;
+   */
+  guards: GuardValue[];
 };
 
 /**
@@ -117,6 +134,34 @@ export type OperationRequest = Message<"pawl.v1.OperationRequest"> & {
  */
 export const OperationRequestSchema: GenMessage<OperationRequest> = /*@__PURE__*/
   messageDesc(file_pawl_v1_operation, 1);
+
+/**
+ * The present value of a guard.
+ *
+ * @generated from message pawl.v1.GuardValue
+ */
+export type GuardValue = Message<"pawl.v1.GuardValue"> & {
+  /**
+   * Name of the guard. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The version or digest now, as text. 1 to 1,024 bytes.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message pawl.v1.GuardValue.
+ * Use `create(GuardValueSchema)` to create a new message.
+ */
+export const GuardValueSchema: GenMessage<GuardValue> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_operation, 2);
 
 /**
  * Go ahead: call the sink now.
@@ -165,7 +210,7 @@ export type Proceed = Message<"pawl.v1.Proceed"> & {
  * Use `create(ProceedSchema)` to create a new message.
  */
 export const ProceedSchema: GenMessage<Proceed> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 2);
+  messageDesc(file_pawl_v1_operation, 3);
 
 /**
  * It already happened: use the recorded outcome.
@@ -231,7 +276,7 @@ export type Reuse = Message<"pawl.v1.Reuse"> & {
  * Use `create(ReuseSchema)` to create a new message.
  */
 export const ReuseSchema: GenMessage<Reuse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 3);
+  messageDesc(file_pawl_v1_operation, 4);
 
 /**
  * The outcome of an earlier call is unknown: look it up at the sink, then call ReconcileOperation.
@@ -287,7 +332,7 @@ export type LookUp = Message<"pawl.v1.LookUp"> & {
  * Use `create(LookUpSchema)` to create a new message.
  */
 export const LookUpSchema: GenMessage<LookUp> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 4);
+  messageDesc(file_pawl_v1_operation, 5);
 
 /**
  * Another call of the same operation is open: ask again later.
@@ -315,7 +360,7 @@ export type Wait = Message<"pawl.v1.Wait"> & {
  * Use `create(WaitSchema)` to create a new message.
  */
 export const WaitSchema: GenMessage<Wait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 5);
+  messageDesc(file_pawl_v1_operation, 6);
 
 /**
  * A person must decide: the task's lease ended with this answer.
@@ -343,7 +388,49 @@ export type AwaitReview = Message<"pawl.v1.AwaitReview"> & {
  * Use `create(AwaitReviewSchema)` to create a new message.
  */
 export const AwaitReviewSchema: GenMessage<AwaitReview> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 6);
+  messageDesc(file_pawl_v1_operation, 7);
+
+/**
+ * The call must not be made: the newest proposal of this operation's key is not an approval that can be used.
+ *
+ * @generated from message pawl.v1.AwaitProposal
+ */
+export type AwaitProposal = Message<"pawl.v1.AwaitProposal"> & {
+  /**
+   * Id of the proposal.
+   *
+   * @generated from field: string proposal_id = 1;
+   */
+  proposalId: string;
+
+  /**
+   * The operation key.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * Where it stands. PENDING: wait for the decision, then intend again. Every other: it authorises nothing any more; propose anew with `revises`.
+   *
+   * @generated from field: pawl.v1.ProposalStatus status = 3;
+   */
+  status: ProposalStatus;
+
+  /**
+   * Why it authorises nothing, as a sentence.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.v1.AwaitProposal.
+ * Use `create(AwaitProposalSchema)` to create a new message.
+ */
+export const AwaitProposalSchema: GenMessage<AwaitProposal> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_operation, 8);
 
 /**
  * The answer to an intent: what the caller must do now.
@@ -404,6 +491,14 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
      */
     value: Paused;
     case: "paused";
+  } | {
+    /**
+     * An approval is missing.
+     *
+     * @generated from field: pawl.v1.AwaitProposal awaiting = 6;
+     */
+    value: AwaitProposal;
+    case: "awaiting";
   } | { case: undefined; value?: undefined };
 };
 
@@ -412,7 +507,7 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
  * Use `create(IntentAnswerSchema)` to create a new message.
  */
 export const IntentAnswerSchema: GenMessage<IntentAnswer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 7);
+  messageDesc(file_pawl_v1_operation, 9);
 
 /**
  * The run is paused: nothing was recorded, and the sink must not be called. Give the task back (ReleaseTask uses no attempt); it is offered again when the run is
@@ -434,7 +529,7 @@ export type Paused = Message<"pawl.v1.Paused"> & {
  * Use `create(PausedSchema)` to create a new message.
  */
 export const PausedSchema: GenMessage<Paused> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 8);
+  messageDesc(file_pawl_v1_operation, 10);
 
 /**
  * How one call of the sink ended.
@@ -487,7 +582,7 @@ export type Observation = Message<"pawl.v1.Observation"> & {
  * Use `create(ObservationSchema)` to create a new message.
  */
 export const ObservationSchema: GenMessage<Observation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 9);
+  messageDesc(file_pawl_v1_operation, 11);
 
 /**
  * What a look-up at the sink found.
@@ -532,7 +627,7 @@ export type Reconciliation = Message<"pawl.v1.Reconciliation"> & {
  * Use `create(ReconciliationSchema)` to create a new message.
  */
 export const ReconciliationSchema: GenMessage<Reconciliation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 10);
+  messageDesc(file_pawl_v1_operation, 12);
 
 /**
  * The sink has no trace of the effect.
@@ -547,7 +642,7 @@ export type Absent = Message<"pawl.v1.Absent"> & {
  * Use `create(AbsentSchema)` to create a new message.
  */
 export const AbsentSchema: GenMessage<Absent> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 11);
+  messageDesc(file_pawl_v1_operation, 13);
 
 /**
  * One operation as a client sees it.
@@ -701,6 +796,13 @@ export type Operation = Message<"pawl.v1.Operation"> & {
    * @generated from field: string review_id = 21;
    */
   reviewId: string;
+
+  /**
+   * Id of the proposal whose approval it consumed. Empty: it needed none.
+   *
+   * @generated from field: string proposal_id = 22;
+   */
+  proposalId: string;
 };
 
 /**
@@ -708,7 +810,7 @@ export type Operation = Message<"pawl.v1.Operation"> & {
  * Use `create(OperationSchema)` to create a new message.
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 12);
+  messageDesc(file_pawl_v1_operation, 14);
 
 /**
  * What is known of a sink's behaviour when a call is repeated.

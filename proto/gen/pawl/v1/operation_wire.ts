@@ -11,6 +11,7 @@ import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
 import type { TimestampShape } from "../../../wire/well-known.js";
 import { readTimestamp, writeTimestamp } from "../../../wire/well-known.js";
+import type { ProposalStatus } from "./proposal_status_pb.js";
 
 /** A plain `pawl.v1.Sink`; its fields are described in operation_pb.ts. */
 export interface SinkShape {
@@ -86,6 +87,8 @@ export interface OperationRequestShape {
   payload?: Uint8Array | undefined;
   sink?: SinkShape | undefined;
   callTimeoutMs: number;
+  proposalId: string;
+  guards: GuardValueShape[];
 }
 
 /** Appends the fields of a `pawl.v1.OperationRequest`. */
@@ -120,6 +123,16 @@ export function writeOperationRequest(w: WireWriter, m: OperationRequestShape): 
     w.tag(56);
     w.varint32(m.callTimeoutMs);
   }
+  if (m.proposalId !== "") {
+    w.tag(66);
+    w.string(m.proposalId);
+  }
+  for (const item of m.guards) {
+    w.tag(74);
+    const at = w.begin();
+    writeGuardValue(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.OperationRequest` up to `end`, which is the reader's limit. */
@@ -131,6 +144,8 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
   let payload: Uint8Array | undefined;
   let sink: SinkShape | undefined;
   let callTimeoutMs: number = 0;
+  let proposalId: string = "";
+  const guards: GuardValueShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -156,6 +171,13 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
       case 56:
         callTimeoutMs = r.varint32();
         break;
+      case 66:
+        proposalId = r.string();
+        break;
+      case 74:
+        guards.push(readGuardValue(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -168,6 +190,8 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
     payload,
     sink,
     callTimeoutMs,
+    proposalId,
+    guards,
   };
 }
 
@@ -182,6 +206,60 @@ export function encodeOperationRequest(m: OperationRequestShape): Uint8Array {
 export function decodeOperationRequest(bytes: Uint8Array): OperationRequestShape {
   const r = new WireReader(bytes);
   return readOperationRequest(r, r.limit);
+}
+
+/** A plain `pawl.v1.GuardValue`; its fields are described in operation_pb.ts. */
+export interface GuardValueShape {
+  name: string;
+  value: string;
+}
+
+/** Appends the fields of a `pawl.v1.GuardValue`. */
+export function writeGuardValue(w: WireWriter, m: GuardValueShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.value !== "") {
+    w.tag(18);
+    w.string(m.value);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.GuardValue` up to `end`, which is the reader's limit. */
+export function readGuardValue(r: WireReader, end: number): GuardValueShape {
+  let name: string = "";
+  let value: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        value = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    value,
+  };
+}
+
+/** Encodes a `pawl.v1.GuardValue` into bytes of its own. */
+export function encodeGuardValue(m: GuardValueShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeGuardValue(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.GuardValue`; its bytes fields are views of `bytes`. */
+export function decodeGuardValue(bytes: Uint8Array): GuardValueShape {
+  const r = new WireReader(bytes);
+  return readGuardValue(r, r.limit);
 }
 
 /** A plain `pawl.v1.Proceed`; its fields are described in operation_pb.ts. */
@@ -582,6 +660,80 @@ export function decodeAwaitReview(bytes: Uint8Array): AwaitReviewShape {
   return readAwaitReview(r, r.limit);
 }
 
+/** A plain `pawl.v1.AwaitProposal`; its fields are described in operation_pb.ts. */
+export interface AwaitProposalShape {
+  proposalId: string;
+  key: string;
+  status: ProposalStatus;
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.v1.AwaitProposal`. */
+export function writeAwaitProposal(w: WireWriter, m: AwaitProposalShape): void {
+  if (m.proposalId !== "") {
+    w.tag(10);
+    w.string(m.proposalId);
+  }
+  if (m.key !== "") {
+    w.tag(18);
+    w.string(m.key);
+  }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.AwaitProposal` up to `end`, which is the reader's limit. */
+export function readAwaitProposal(r: WireReader, end: number): AwaitProposalShape {
+  let proposalId: string = "";
+  let key: string = "";
+  let status: ProposalStatus = 0;
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        proposalId = r.string();
+        break;
+      case 18:
+        key = r.string();
+        break;
+      case 24:
+        status = r.int32() as ProposalStatus;
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposalId,
+    key,
+    status,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.v1.AwaitProposal` into bytes of its own. */
+export function encodeAwaitProposal(m: AwaitProposalShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeAwaitProposal(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.AwaitProposal`; its bytes fields are views of `bytes`. */
+export function decodeAwaitProposal(bytes: Uint8Array): AwaitProposalShape {
+  const r = new WireReader(bytes);
+  return readAwaitProposal(r, r.limit);
+}
+
 /** A plain `pawl.v1.IntentAnswer`; its fields are described in operation_pb.ts. */
 export interface IntentAnswerShape {
   answer:
@@ -591,6 +743,7 @@ export interface IntentAnswerShape {
     | { case: "wait"; value: WaitShape }
     | { case: "review"; value: AwaitReviewShape }
     | { case: "paused"; value: PausedShape }
+    | { case: "awaiting"; value: AwaitProposalShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -632,6 +785,13 @@ export function writeIntentAnswer(w: WireWriter, m: IntentAnswerShape): void {
       w.end(at);
       break;
     }
+    case "awaiting": {
+      w.tag(50);
+      const at = w.begin();
+      writeAwaitProposal(w, m.answer.value);
+      w.end(at);
+      break;
+    }
     case "paused": {
       w.tag(58);
       const at = w.begin();
@@ -666,6 +826,10 @@ export function readIntentAnswer(r: WireReader, end: number): IntentAnswerShape 
         break;
       case 42:
         answer = { case: "review", value: readAwaitReview(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 50:
+        answer = { case: "awaiting", value: readAwaitProposal(r, r.enter()) };
         r.leave(end);
         break;
       case 58:

@@ -593,6 +593,80 @@ export function decodeDataLoss(bytes: Uint8Array): DataLossShape {
   return readDataLoss(r, r.limit);
 }
 
+/** A plain `pawl.v1.NotEntitled`; its fields are described in rejection_pb.ts. */
+export interface NotEntitledShape {
+  principal: string;
+  roles: string[];
+  from: string[];
+  isRequester: boolean;
+}
+
+/** Appends the fields of a `pawl.v1.NotEntitled`. */
+export function writeNotEntitled(w: WireWriter, m: NotEntitledShape): void {
+  if (m.principal !== "") {
+    w.tag(10);
+    w.string(m.principal);
+  }
+  for (const item of m.roles) {
+    w.tag(18);
+    w.string(item);
+  }
+  for (const item of m.from) {
+    w.tag(26);
+    w.string(item);
+  }
+  if (m.isRequester) {
+    w.tag(32);
+    w.bool(m.isRequester);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.NotEntitled` up to `end`, which is the reader's limit. */
+export function readNotEntitled(r: WireReader, end: number): NotEntitledShape {
+  let principal: string = "";
+  const roles: string[] = [];
+  const from: string[] = [];
+  let isRequester: boolean = false;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        principal = r.string();
+        break;
+      case 18:
+        roles.push(r.string());
+        break;
+      case 26:
+        from.push(r.string());
+        break;
+      case 32:
+        isRequester = r.bool();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    principal,
+    roles,
+    from,
+    isRequester,
+  };
+}
+
+/** Encodes a `pawl.v1.NotEntitled` into bytes of its own. */
+export function encodeNotEntitled(m: NotEntitledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNotEntitled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.NotEntitled`; its bytes fields are views of `bytes`. */
+export function decodeNotEntitled(bytes: Uint8Array): NotEntitledShape {
+  const r = new WireReader(bytes);
+  return readNotEntitled(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -607,6 +681,7 @@ export interface RejectionShape {
     | { case: "overloaded"; value: OverloadedShape }
     | { case: "storeRewound"; value: StoreRewoundShape }
     | { case: "dataLoss"; value: DataLossShape }
+    | { case: "notEntitled"; value: NotEntitledShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -670,6 +745,13 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "notEntitled": {
+      w.tag(362);
+      const at = w.begin();
+      writeNotEntitled(w, m.detail.value);
+      w.end(at);
+      break;
+    }
     case "storeRewound": {
       w.tag(482);
       const at = w.begin();
@@ -727,6 +809,10 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 74:
         detail = { case: "overloaded", value: readOverloaded(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 362:
+        detail = { case: "notEntitled", value: readNotEntitled(r, r.enter()) };
         r.leave(end);
         break;
       case 482:

@@ -13,6 +13,8 @@ export interface ApplyHooks {
   leaseOver(run: MutableRun, task: number, cause: string): void;
   /** The leased task should stop: its run was asked to. */
   cancelAsked(run: MutableRun, task: number): void;
+  /** A proposal was made or moved: when the next one is over may be another time now. */
+  proposalMoved(run: MutableRun, proposal: number): void;
   /** The run ended. */
   runClosed(run: MutableRun): void;
 }
@@ -25,5 +27,6 @@ export const silentHooks: ApplyHooks = {
   taskMoved: ignore,
   leaseOver: ignore,
   cancelAsked: ignore,
+  proposalMoved: ignore,
   runClosed: ignore,
 };

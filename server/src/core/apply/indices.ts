@@ -1,4 +1,11 @@
-import { type MutableRun, type MutableWait, stepIdentity, waitIdentity } from "../state.js";
+import {
+  type MutableProposal,
+  type MutableRun,
+  type MutableWait,
+  stepIdentity,
+  waitIdentity,
+} from "../state.js";
+import { isProposalOpen } from "../transitions.js";
 import { subjectKey } from "../wait-subject.js";
 
 /**
@@ -14,10 +21,21 @@ const noOpenWaits: Map<string, number[]> = new Map();
 /** The open waits of a task that waits for nothing. */
 export const noWaits: readonly number[] = [];
 
-/** The indices of a run without operations, steps and waits. */
+const noneProposed: MutableProposal[] = [];
+const noProposals: Map<string, number> = new Map();
+const noneOpen: Set<number> = new Set();
+
+/** The indices of a run without operations, steps, waits and proposals. */
 export function emptyIndices(): Pick<
   MutableRun,
-  "operationsByKey" | "stepsByIdentity" | "unsettled" | "waitsByIdentity" | "openWaitsBySubject"
+  | "operationsByKey"
+  | "stepsByIdentity"
+  | "unsettled"
+  | "waitsByIdentity"
+  | "openWaitsBySubject"
+  | "proposals"
+  | "proposalsByKey"
+  | "openProposals"
 > {
   return {
     operationsByKey: noOperations,
@@ -25,6 +43,9 @@ export function emptyIndices(): Pick<
     unsettled: noneUnsettled,
     waitsByIdentity: noWaitsByIdentity,
     openWaitsBySubject: noOpenWaits,
+    proposals: noneProposed,
+    proposalsByKey: noProposals,
+    openProposals: noneOpen,
   };
 }
 
@@ -42,6 +63,32 @@ export function addUnsettled(run: MutableRun, number: number): void {
     run.unsettled = new Set();
   }
   run.unsettled.add(number);
+}
+
+/** Adds a proposal; it is the newest of its operation's key from now on. */
+export function addProposal(run: MutableRun, proposal: MutableProposal): void {
+  if (run.proposals === noneProposed) {
+    run.proposals = [];
+  }
+  run.proposals.push(proposal);
+  indexProposal(run, proposal.declaration.key, proposal.number);
+  if (isProposalOpen(proposal.status)) {
+    addOpenProposal(run, proposal.number);
+  }
+}
+
+function indexProposal(run: MutableRun, key: string, number: number): void {
+  if (run.proposalsByKey === noProposals) {
+    run.proposalsByKey = new Map();
+  }
+  run.proposalsByKey.set(key, number);
+}
+
+function addOpenProposal(run: MutableRun, number: number): void {
+  if (run.openProposals === noneOpen) {
+    run.openProposals = new Set();
+  }
+  run.openProposals.add(number);
 }
 
 /** Finds a step by task, name and key from now on. */

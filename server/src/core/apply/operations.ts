@@ -1,10 +1,41 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
-import type { EventMeta, EventValue } from "../event.js";
+import type { EventBody, EventMeta, EventValue } from "../event.js";
 import type { MutableOperation, MutableRun } from "../state.js";
 import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
 import { addUnsettled, indexOperation } from "./indices.js";
 import { keepBytes, keepFailure } from "./keep.js";
+import { consumeProposal } from "./proposals.js";
+
+/** Events about operations. */
+type OperationBody = Extract<
+  EventBody,
+  { case: "operationIntended" | "operationObserved" | "operationDoubted" | "operationReconciled" }
+>;
+
+/** Applies an event about an operation. */
+export function applyOperationEvent(
+  run: MutableRun,
+  body: OperationBody,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  switch (body.case) {
+    case "operationIntended":
+      applyOperationIntended(run, body.value, meta, hooks);
+      break;
+    case "operationObserved":
+      applyOperationObserved(run, body.value, meta);
+      break;
+    case "operationDoubted":
+      applyOperationDoubted(run, body.value, meta);
+      break;
+    case "operationReconciled":
+      applyOperationReconciled(run, body.value, meta);
+      break;
+  }
+}
 
 /** The operation of this number. */
 export function operationOf(run: MutableRun, number: number): MutableOperation {
@@ -42,13 +73,15 @@ export function moveOperation(
 }
 
 /** An operation was intended. */
-export function applyOperationIntended(
+function applyOperationIntended(
   run: MutableRun,
   event: EventValue<"operationIntended">,
   meta: EventMeta,
+  hooks: ApplyHooks,
 ): void {
   if (event.declaration !== undefined) {
     declareOperation(run, event, meta);
+    consumeProposal(run, event, meta, hooks);
     return;
   }
   const operation = operationOf(run, event.operation);
@@ -60,6 +93,7 @@ export function applyOperationIntended(
   operation.callByMs = event.callByMs;
   operation.intendedAtMs = meta.atMs;
   operation.callOpen = true;
+  operation.retryAllowed = false;
   operation.calls++;
   operation.lookUps = 0;
   operation.lookUpAtMs = 0;
@@ -106,13 +140,15 @@ function declareOperation(
     lookUps: 0,
     lookUpAtMs: 0,
     openReview: undefined,
+    proposal: event.consumed?.proposal,
+    retryAllowed: false,
   });
   indexOperation(run, declaration.key, event.operation);
   addUnsettled(run, event.operation);
 }
 
 /** A call ended. */
-export function applyOperationObserved(
+function applyOperationObserved(
   run: MutableRun,
   event: EventValue<"operationObserved">,
   meta: EventMeta,
@@ -135,7 +171,7 @@ export function applyOperationObserved(
 }
 
 /** The outcome of a call became unknown. */
-export function applyOperationDoubted(
+function applyOperationDoubted(
   run: MutableRun,
   event: EventValue<"operationDoubted">,
   meta: EventMeta,
@@ -145,7 +181,7 @@ export function applyOperationDoubted(
 }
 
 /** A look-up told something. */
-export function applyOperationReconciled(
+function applyOperationReconciled(
   run: MutableRun,
   event: EventValue<"operationReconciled">,
   meta: EventMeta,

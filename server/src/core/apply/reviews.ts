@@ -98,6 +98,8 @@ function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMet
     operation.reconciled = true;
     moveOperation(run, operation, OperationStatus.OBSERVED, meta.atMs);
   } else if (review.choice === ReviewChoice.RETRY) {
+    // Whoever says so allows the next call, also when the approval of the operation is over.
+    operation.retryAllowed = operation.proposal !== undefined;
     moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
   } else {
     operation.failure = abandonedBy(review);

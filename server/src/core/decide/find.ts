@@ -1,8 +1,9 @@
-import type { TaskRef } from "../command.js";
+import type { OperationLease, TaskRef } from "../command.js";
+import { holds, leaseLost } from "../lease-standing.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
-import { runStatusName } from "../transitions.js";
+import { isRunOpen, runStatusName } from "../transitions.js";
 
 /** A task with its specification. */
 export interface FoundTask {
@@ -31,6 +32,27 @@ export function refuseWithoutLease(run: Run): Rejection | undefined {
   return run.kind === "ledger"
     ? undefined
     : invalidField("lease", "set in scope TASK and RUN", "absent");
+}
+
+/** Why somebody may not act under a lease (or, in scope NAMESPACE, without one). In order: no lease, no task, run over, lease lost. */
+export function refuseLease(
+  run: Run,
+  command: { readonly kind: string; readonly lease: OperationLease | undefined },
+  found: FoundTask | undefined,
+): Rejection | undefined {
+  const { lease } = command;
+  if (lease === undefined) {
+    return refuseWithoutLease(run);
+  }
+  if (found === undefined) {
+    return taskNotFound(lease.task);
+  }
+  if (!isRunOpen(run.status)) {
+    return runOver(run, command.kind);
+  }
+  return holds(found.task, lease.leaseVersion)
+    ? undefined
+    : leaseLost(found.task, lease.leaseVersion);
 }
 
 /** Refusal of a command on a run that has ended. */

@@ -5,16 +5,23 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
+import { endNeedlessProposals } from "./end-proposal.js";
 import { kernelFailure } from "./kernel-failure.js";
 import { openReview } from "./open-review.js";
 
 /**
- * What must follow from the state as it now is, in the same commit: a run without open tasks ends, and an ended run
- * leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it answers nothing.
+ * What must follow from the state as it now is, in the same commit: proposals that nobody needs any more end, a run without open tasks
+ * ends, and an ended run leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it answers nothing.
  */
 export function decideFollowUp(run: Run): readonly EventBody[] {
   if (run.kind === "ledger") {
     return nothing;
+  }
+  if (run.openProposals.size > 0) {
+    const ended = endNeedlessProposals(run);
+    if (ended.length > 0) {
+      return ended;
+    }
   }
   if (isRunOpen(run.status)) {
     return run.openTasks === 0 ? [closeRun(run)] : nothing;

@@ -1,3 +1,4 @@
+import type { ConsumedApprovalShape } from "@pawl/proto/log/v1/event_wire.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { IntendOperation } from "../command.js";
@@ -5,21 +6,21 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
-import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { planVersionOfTask } from "../plan/plan-version.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
-import { isRunOpen } from "../transitions.js";
-import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
-import { keyOfIntent } from "./operation-identity.js";
-import { answerPaused, type IntentParts, proceed, proceedAgain } from "./proceed.js";
-import { answerDoubt } from "./settle-doubt.js";
+import { checkApproval } from "./consume-approval.js";
+import { type FoundTask, findTask, refuseLease } from "./find.js";
+import { keyOfOperation } from "./operation-identity.js";
+import { answerPaused, type IntentParts, proceed } from "./proceed.js";
+import { answerDoubt, callAgain } from "./settle-doubt.js";
 
 /**
  * Records the intent of an effect, or says what to do instead. In a paused run nothing new is intended: what is settled is reused, an intent
  * that was recorded before the pause is answered as it was, and every other is answered `paused`.
- * Refusals, in order: no lease, no task, run over, lease lost, fingerprint conflict, too many operations.
+ * Refusals, in order: no lease, no task, run over, lease lost, no such proposal, another action than the proposed one, a guard that is not
+ * stated, fingerprint conflict, too many operations.
  */
 export function decideIntendOperation(
   run: Run,
@@ -31,7 +32,11 @@ export function decideIntendOperation(
   if (refusal !== undefined) {
     return reject(refusal);
   }
-  const { key, uuid } = keyOfIntent(run, found?.spec, command, ctx);
+  const { key, uuid } = keyOfOperation(run, found?.spec, command, ctx);
+  const approval = checkApproval(run, command, key, ctx);
+  if (approval.case === "stop") {
+    return approval.decision;
+  }
   const number = run.operationsByKey.get(key);
   const operation = number === undefined ? undefined : run.operations[number];
   if (operation !== undefined) {
@@ -53,30 +58,11 @@ export function decideIntendOperation(
   if (run.status === RunStatus.PAUSED) {
     return answerPaused(key);
   }
-  return accept([firstIntent(run, command, { key, uuid, found, ctx })], {
+  const consumed = approval.case === "consume" ? approval.consumed : undefined;
+  return accept([firstIntent(run, command, { key, uuid, found, ctx, consumed })], {
     existing: false,
     intent: { case: "proceed", operationKey: key, callMs: command.callTimeoutMs },
   });
-}
-
-function refuseLease(
-  run: Run,
-  command: IntendOperation,
-  found: FoundTask | undefined,
-): Rejection | undefined {
-  const { lease } = command;
-  if (lease === undefined) {
-    return refuseWithoutLease(run);
-  }
-  if (found === undefined) {
-    return taskNotFound(lease.task);
-  }
-  if (!isRunOpen(run.status)) {
-    return runOver(run, "IntendOperation");
-  }
-  return holds(found.task, lease.leaseVersion)
-    ? undefined
-    : leaseLost(found.task, lease.leaseVersion);
 }
 
 function tooMany(): Rejection {
@@ -97,6 +83,7 @@ interface FirstIntentParts {
   readonly uuid: string;
   readonly found: FoundTask | undefined;
   readonly ctx: DecideContext;
+  readonly consumed: ConsumedApprovalShape | undefined;
 }
 
 function firstIntent(run: Run, command: IntendOperation, parts: FirstIntentParts): EventBody {
@@ -113,6 +100,7 @@ function firstIntent(run: Run, command: IntendOperation, parts: FirstIntentParts
       seenThrough: command.seenThrough,
       task: found?.task.number ?? 0,
       principal: isNamespace ? ctx.principal : "",
+      consumed: parts.consumed,
       declaration: {
         key: parts.key,
         uuid: parts.uuid,
@@ -166,7 +154,7 @@ function answerIntended(run: Run, operation: Operation, parts: IntentParts): Dec
     return answerPaused(operation.declaration.key);
   }
   if (!operation.callOpen) {
-    return proceedAgain(operation, parts, []);
+    return callAgain(run, operation, parts, []);
   }
   const settledAtMs = operation.callByMs + operation.declaration.settleMs;
   if (ctx.nowMs < settledAtMs) {

@@ -10,6 +10,8 @@ export interface OperationReviewParts {
   readonly operation: Operation;
   /** Task that needs the decision. */
   readonly task: number;
+  /** True when it would be called again now, were its approval not over. */
+  readonly isApprovalOver?: boolean;
 }
 
 /** Opens a review of an operation, saying what is known in a sentence for people. */
@@ -22,22 +24,25 @@ export function openReview(run: Run, parts: OperationReviewParts): EventBody {
       subject: parts.subject,
       operation: operation.number,
       task: parts.task,
-      known: describeKnown(run, operation),
+      known: describeKnown(run, parts),
     },
   };
 }
 
-function describeKnown(run: Run, operation: Operation): string {
+function describeKnown(run: Run, { operation, isApprovalOver }: OperationReviewParts): string {
   const { declaration, calls, failure } = operation;
   const times = calls === 1 ? "once" : `${calls} times`;
   const target = declaration.target === "" ? "" : ` on "${declaration.target}"`;
   const last = failure === undefined ? "" : ` The last call ended with "${failure.message}".`;
   return (
     `"${declaration.name}"${target} was intended ${times} under key "${declaration.key}"; ` +
-    `whether its effect happened is unknown, and ${sayWhy(run, operation)}.${last} ` +
+    `${isApprovalOver === true ? approvalOver : `whether its effect happened is unknown, and ${sayWhy(run, operation)}`}.${last} ` +
     "Look at the sink before you decide."
   );
 }
+
+const approvalOver =
+  "it would be called again now, but the time for which it was approved is over, so a person must say";
 
 function sayWhy(run: Run, operation: Operation): string {
   if (!isRunOpen(run.status)) {

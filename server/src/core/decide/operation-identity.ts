@@ -6,11 +6,11 @@ import { planVersionOfTask } from "../plan/plan-version.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import type { Run } from "../state.js";
 
-/** The operation key of an intent: the kernel builds it, callers never send it. */
-export function keyOfIntent(
+/** The operation key of an intent or a proposal: the kernel builds it, callers never send it. */
+export function keyOfOperation(
   run: Run,
   spec: TaskSpec | undefined,
-  command: IntendOperation,
+  command: Pick<IntendOperation, "namespace" | "name" | "scope" | "key">,
   ctx: DecideContext,
 ): OperationKey {
   const discriminator = command.key;

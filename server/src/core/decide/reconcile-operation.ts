@@ -4,14 +4,14 @@ import type { ReconcileOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
-import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
+import { isApprovalOver } from "../proposals.js";
 import { illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
-import { isRunOpen, isSettled, operationStatusName } from "../transitions.js";
-import { type FoundTask, findTask, refuseWithoutLease, runOver, taskNotFound } from "./find.js";
-import { answerPaused, type IntentParts, proceedAgain } from "./proceed.js";
-import { askPerson } from "./settle-doubt.js";
+import { isSettled, operationStatusName } from "../transitions.js";
+import { findTask, refuseLease } from "./find.js";
+import { answerPaused, type IntentParts } from "./proceed.js";
+import { askPerson, callAgain } from "./settle-doubt.js";
 
 /**
  * Records what a look-up found, and says what to do now; in a paused run what is absent is not called again (`paused`). Another look-up that cannot tell, sooner than the next one was
@@ -69,26 +69,6 @@ export function decideReconcileOperation(
   return record(run, operation, command, parts);
 }
 
-function refuseLease(
-  run: Run,
-  command: ReconcileOperation,
-  found: FoundTask | undefined,
-): Rejection | undefined {
-  const { lease } = command;
-  if (lease === undefined) {
-    return refuseWithoutLease(run);
-  }
-  if (found === undefined) {
-    return taskNotFound(lease.task);
-  }
-  if (!isRunOpen(run.status)) {
-    return runOver(run, "ReconcileOperation");
-  }
-  return holds(found.task, lease.leaseVersion)
-    ? undefined
-    : leaseLost(found.task, lease.leaseVersion);
-}
-
 function record(
   run: Run,
   operation: Operation,
@@ -107,10 +87,13 @@ function record(
     return accept([event], { existing: false, intent: { case: "reuse", operationKey } });
   }
   if (finding.case === "absent") {
-    const event = reconciled(operation, { case: "absent", value: {} }, OperationStatus.INTENDED, 0);
-    return run.status === RunStatus.PAUSED
+    const isPaused = run.status === RunStatus.PAUSED;
+    const isOver = !isPaused && isApprovalOver(run, operation, parts.ctx.nowMs);
+    const next = isOver ? OperationStatus.IN_DOUBT : OperationStatus.INTENDED;
+    const event = reconciled(operation, { case: "absent", value: {} }, next, 0);
+    return isPaused
       ? answerPaused(operationKey, [event])
-      : proceedAgain(operation, parts, [event]);
+      : callAgain(run, operation, parts, [event]);
   }
   const waitMs = limits.lookUpBackoffMs * 2 ** operation.lookUps;
   const event = reconciled(
@@ -124,7 +107,7 @@ function record(
       run,
       { ...operation, lookUps: operation.lookUps + 1, failure: finding.value },
       parts,
-      [event],
+      { before: [event] },
     );
   }
   return accept([event], {

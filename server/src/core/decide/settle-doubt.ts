@@ -4,6 +4,7 @@ import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { accept, acceptExisting, type Decision } from "../decision.js";
 import type { EventBody } from "../event.js";
+import { isApprovalOver } from "../proposals.js";
 import type { Operation, Run } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { openReview } from "./open-review.js";
@@ -29,7 +30,7 @@ export function answerDoubt(run: Run, operation: Operation, parts: IntentParts):
       : [];
   const { declaration } = operation;
   if (isInsideKeyWindow(operation, parts.ctx.nowMs)) {
-    return proceedAgain(operation, parts, doubted);
+    return callAgain(run, operation, parts, doubted);
   }
   const settledAtMs = operation.callByMs + declaration.settleMs;
   const operationKey = declaration.key;
@@ -49,7 +50,31 @@ export function answerDoubt(run: Run, operation: Operation, parts: IntentParts):
     const notBeforeMs = settledAtMs - parts.ctx.nowMs;
     return acceptExisting({ existing: true, intent: { case: "wait", operationKey, notBeforeMs } });
   }
-  return askPerson(run, operation, parts, doubted);
+  return askPerson(run, operation, parts, { before: doubted });
+}
+
+/**
+ * Another call of a known operation, after `before`. When it consumed an approval whose time is over by now, a person is asked instead: what
+ * was approved was to happen by then.
+ */
+export function callAgain(
+  run: Run,
+  operation: Operation,
+  parts: IntentParts,
+  before: readonly EventBody[],
+): Decision {
+  if (!isApprovalOver(run, operation, parts.ctx.nowMs)) {
+    return proceedAgain(operation, parts, before);
+  }
+  const isDoubted = operation.status === OperationStatus.IN_DOUBT || before.length > 0;
+  const doubt: EventBody = {
+    case: "operationDoubted",
+    value: { operation: operation.number, cause: DoubtCause.APPROVAL_OVER },
+  };
+  return askPerson(run, operation, parts, {
+    before: isDoubted ? before : [...before, doubt],
+    isApprovalOver: true,
+  });
 }
 
 function isInsideKeyWindow(operation: Operation, nowMs: number): boolean {
@@ -63,16 +88,17 @@ export function askPerson(
   run: Run,
   operation: Operation,
   parts: IntentParts,
-  before: readonly EventBody[],
+  ask: { readonly before: readonly EventBody[]; readonly isApprovalOver?: boolean },
 ): Decision {
   const opened = openReview(run, {
     subject: ReviewSubject.OPERATION,
     operation,
     task: parts.found?.task.number ?? operation.task,
+    isApprovalOver: ask.isApprovalOver ?? false,
   });
   return waitForReview(run, operation, parts, {
     review: run.reviews.length,
-    before: [...before, opened],
+    before: [...ask.before, opened],
   });
 }
 

@@ -1,5 +1,6 @@
 import type {
   OperationRowShape,
+  ProposalRowShape,
   ReviewRowShape,
   RunRowShape,
   StepRowShape,
@@ -8,12 +9,20 @@ import type {
 } from "@pawl/proto/log/v1/row_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { CorruptHistory } from "../apply/corrupt.js";
-import { addUnsettled, indexOperation, indexStep, indexWait, noWaits } from "../apply/indices.js";
+import {
+  addProposal,
+  addUnsettled,
+  indexOperation,
+  indexStep,
+  indexWait,
+  noWaits,
+} from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import type {
   MutableOperation,
+  MutableProposal,
   MutableReview,
   MutableRun,
   MutableStep,
@@ -38,6 +47,9 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   run.steps = from.steps.map(stepOfRow);
   run.reviews = from.reviews.map(reviewOfRow);
   run.waits = from.waits.map(waitOfRow);
+  for (const proposal of from.proposals) {
+    addProposal(run, proposalOfRow(proposal));
+  }
   requireAll(run, row);
   indexRun(run);
   return run;
@@ -146,7 +158,36 @@ function operationOfRow(row: OperationRowShape): MutableOperation {
     reconciled: row.reconciled,
     lookUps: row.lookUps,
     lookUpAtMs: row.lookUpAtMs,
-    openReview: row.openReview === 0 ? undefined : row.openReview - 1,
+    openReview: numberOf(row.openReview),
+    proposal: numberOf(row.proposal),
+    retryAllowed: row.retryAllowed,
+  };
+}
+
+/** A number that rows keep plus 1, so that 0 is none. */
+function numberOf(plusOne: number): number | undefined {
+  return plusOne === 0 ? undefined : plusOne - 1;
+}
+
+function proposalOfRow(row: ProposalRowShape): MutableProposal {
+  const { declaration } = row;
+  if (declaration === undefined) {
+    throw new CorruptHistory(`a declaration of proposal ${row.number}`, "its row has none");
+  }
+  return {
+    number: row.number,
+    declaration,
+    status: row.status,
+    version: row.version,
+    decisions: row.decisions,
+    proposedAtMs: row.proposedAtMs,
+    approvedAtMs: row.approvedAtMs,
+    endedAtMs: row.endedAtMs,
+    endedBy: row.endedBy,
+    endReason: row.endReason,
+    revisedBy: numberOf(row.revisedBy),
+    operation: numberOf(row.operation),
+    intentId: row.intentId,
   };
 }
 
@@ -204,6 +245,7 @@ function requireAll(run: MutableRun, row: RunRowShape): void {
   requireNumbered("steps", run.steps, row.stepCount);
   requireNumbered("reviews", run.reviews, row.reviewCount);
   requireNumbered("waits", run.waits, row.waitCount);
+  requireNumbered("proposals", run.proposals, row.proposalCount);
 }
 
 function requireNumbered(

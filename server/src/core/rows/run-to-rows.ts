@@ -1,12 +1,13 @@
 import type {
   OperationRowShape,
+  ProposalRowShape,
   ReviewRowShape,
   RunRowShape,
   StepRowShape,
   TaskRowShape,
   WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
-import type { Operation, Review, Run, Step, Task, Wait } from "../state.js";
+import type { Operation, Proposal, Review, Run, Step, Task, Wait } from "../state.js";
 
 /** How far the history of a run is written in chunks. */
 export interface ChunkMark {
@@ -30,6 +31,8 @@ export interface RunRows {
   readonly reviews: readonly ReviewRowShape[];
   /** All waits, by rising number. */
   readonly waits: readonly WaitRowShape[];
+  /** All proposals, by rising number. */
+  readonly proposals: readonly ProposalRowShape[];
 }
 
 const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
@@ -46,6 +49,7 @@ export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
     steps: run.steps.map(rowOfStep),
     reviews: run.reviews.map(rowOfReview),
     waits: run.waits.map(rowOfWait),
+    proposals: run.proposals.map(rowOfProposal),
   };
 }
 
@@ -63,6 +67,7 @@ export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
     steps: run.steps.map(rowOfStep),
     reviews: run.reviews.map(rowOfReview),
     waits: run.waits.map(rowOfWait),
+    proposals: run.proposals.map(rowOfProposal),
   };
 }
 
@@ -109,6 +114,8 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     waits: [],
     waitCount: run.waits.length,
     pause: run.pause === undefined ? undefined : { ...run.pause },
+    proposals: [],
+    proposalCount: run.proposals.length,
   };
 }
 
@@ -161,8 +168,46 @@ export function rowOfOperation(operation: Operation): OperationRowShape {
     reconciled: operation.reconciled,
     lookUps: operation.lookUps,
     lookUpAtMs: operation.lookUpAtMs,
-    openReview: operation.openReview === undefined ? 0 : operation.openReview + 1,
+    openReview: plusOne(operation.openReview),
+    proposal: plusOne(operation.proposal),
+    retryAllowed: operation.retryAllowed,
   };
+}
+
+/** A number as rows keep it: 0 is none. */
+function plusOne(number: number | undefined): number {
+  return number === undefined ? 0 : number + 1;
+}
+
+/** The row of a proposal. */
+export function rowOfProposal(proposal: Proposal): ProposalRowShape {
+  const { declaration } = proposal;
+  return {
+    number: proposal.number,
+    declaration: {
+      ...declaration,
+      from: [...declaration.from],
+      guards: [...declaration.guards],
+      display: displayOf(declaration.display),
+    },
+    status: proposal.status,
+    version: proposal.version,
+    decisions: proposal.decisions.map((decision) => ({ ...decision, roles: [...decision.roles] })),
+    proposedAtMs: proposal.proposedAtMs,
+    approvedAtMs: proposal.approvedAtMs,
+    endedAtMs: proposal.endedAtMs,
+    endedBy: proposal.endedBy,
+    endReason: proposal.endReason,
+    revisedBy: plusOne(proposal.revisedBy),
+    operation: plusOne(proposal.operation),
+    intentId: proposal.intentId,
+  };
+}
+
+function displayOf(
+  display: Proposal["declaration"]["display"],
+): NonNullable<ProposalRowShape["declaration"]>["display"] {
+  return display === undefined ? undefined : { ...display, fields: [...display.fields] };
 }
 
 /** The row of a step. */

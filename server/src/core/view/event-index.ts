@@ -7,6 +7,7 @@ const numbersMax = 50;
 export class EventIndex {
   readonly #byTask = new Map<number, number[]>();
   readonly #byOperation = new Map<number, number[]>();
+  readonly #byProposal = new Map<number, number[]>();
 
   /** Notes one event; `number` is its place in the run. */
   add(body: EventBody, number: number): void {
@@ -19,6 +20,11 @@ export class EventIndex {
         break;
       case "reviewOpened":
       case "reviewResolved":
+        break;
+      case "proposalMade":
+      case "proposalDecided":
+      case "proposalEnded":
+        note(this.#byProposal, body.value.proposal, number);
         break;
       case "taskLeased":
       case "leaseEnded":
@@ -39,6 +45,11 @@ export class EventIndex {
   /** Numbers of the events of a task, in order. */
   ofTask(task: number): readonly number[] {
     return this.#byTask.get(task) ?? [];
+  }
+
+  /** Numbers of the events of a proposal, in order; the intent that consumed it is its operation's. */
+  ofProposal(proposal: number): readonly number[] {
+    return this.#byProposal.get(proposal) ?? [];
   }
 
   /** Numbers of the events of an operation, in order. */

@@ -12,7 +12,7 @@ import type { RowPut } from "../../log/store.js";
 import { StoreClosed, StoreFailed } from "../../log/store-errors.js";
 import type { Resident, StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
-import { type AsOf, writeTargetRow } from "./index-rows.js";
+import { type AsOf, type IndexTarget, onlyProposed, writeTargetRow } from "./index-rows.js";
 import type { RowWriter } from "./row-writer.js";
 import { storeRunNumber } from "./seals.js";
 import { latin1Of, type RowSource, readRow } from "./stored-run.js";
@@ -165,6 +165,7 @@ export class CheckpointBatch {
         chunks,
         parts: written.parts,
         operationKeys: run.operations.length,
+        proposalKeys: run.proposals.length,
         bytes: Math.max(stored.bytes, written.bytes),
       },
       index: runNumber === storeRunNumber ? { map: noIndex } : this.#putIndex(resident, asOf),
@@ -202,15 +203,28 @@ export class CheckpointBatch {
       const key = this.#source.keys.name(run.namespace, run.runId);
       this.#put(key, writeTargetRow(key, { runNumber, number: run.incarnation }, asOf));
     }
+    const { namespace } = run;
     for (let number = stored.operationKeys; number < run.operations.length; number++) {
-      const declared = run.operations[number]?.declaration.key ?? "";
-      const key = operationKeyKey.encode({
-        partition: this.#source.partition,
-        namespace: run.namespace,
-        keyHash: sha256(Buffer.from(declared, "utf8")),
-      });
-      this.#put(key, writeTargetRow(key, { runNumber, number }, asOf));
+      const operationKey = run.operations[number]?.declaration.key ?? "";
+      this.#putOperationKey({ namespace, operationKey }, { runNumber, number }, asOf);
     }
+    for (let number = stored.proposalKeys; number < run.proposals.length; number++) {
+      const operationKey = run.proposals[number]?.declaration.key ?? "";
+      if (!run.operationsByKey.has(operationKey)) {
+        const target = { runNumber, number: onlyProposed };
+        this.#putOperationKey({ namespace, operationKey }, target, asOf);
+      }
+    }
+  }
+
+  #putOperationKey(
+    { namespace, operationKey }: { readonly namespace: string; readonly operationKey: string },
+    target: IndexTarget,
+    asOf: AsOf,
+  ): void {
+    const keyHash = sha256(Buffer.from(operationKey, "utf8"));
+    const key = operationKeyKey.encode({ partition: this.#source.partition, namespace, keyHash });
+    this.#put(key, writeTargetRow(key, target, asOf));
   }
 
   #putIndex({ run, number: runNumber, stored }: Resident, asOf: AsOf): IndexWrite {
@@ -269,7 +283,9 @@ const noHash = new Uint8Array(0);
 
 /** True for an aggregate that hardly anyone asks for again: it leaves memory as soon as its rows are durable. */
 export function isOver({ run }: Resident): boolean {
-  return run.kind === "run" ? !isRunOpen(run.status) : run.unsettled.size === 0;
+  return run.kind === "run"
+    ? !isRunOpen(run.status)
+    : run.unsettled.size === 0 && run.openProposals.size === 0;
 }
 
 function markOf(chunks: ChunkPoint): ChunkMark {

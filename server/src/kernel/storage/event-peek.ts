@@ -5,12 +5,15 @@ import type { EventBody, EventCase } from "../../core/event.js";
 const deltaTag = 8;
 const runStartedTag = 18;
 const operationIntendedTag = 82;
+const proposalMadeTag = 258;
 
 /** What a look at the first bytes of an event says. */
 export interface PeekedEvent {
   readonly deltaMs: number;
-  /** Only for the types that give a name: the beginning of a run, and the intent of an operation. */
-  readonly naming: Extract<EventCase, "runStarted" | "operationIntended"> | undefined;
+  /** Only for the types that give a name: the beginning of a run, and the intent or proposal of an operation. */
+  readonly naming:
+    | Extract<EventCase, "runStarted" | "operationIntended" | "proposalMade">
+    | undefined;
 }
 
 /** Looks at an event without decoding it: a start looks at every event of the tail and needs few of them. */
@@ -37,6 +40,8 @@ function namingOf(tag: number): PeekedEvent["naming"] {
       return "runStarted";
     case operationIntendedTag:
       return "operationIntended";
+    case proposalMadeTag:
+      return "proposalMade";
     default:
       return undefined;
   }

@@ -1,6 +1,7 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
-import type { Run } from "../../core/state.js";
+import { nextExpiryMs } from "../../core/proposals.js";
+import type { Proposal, Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
 import { leaseKey, readyKey, timerKey } from "../../log/key.js";
 import { type AsOf, writeLeaseRow } from "./index-rows.js";
@@ -12,11 +13,15 @@ export const listField: {
   readonly workflow: string;
   readonly operationStatus: string;
   readonly review: string;
+  readonly proposal: string;
+  readonly proposalFrom: string;
 } = {
   status: "status",
   workflow: "workflow",
   operationStatus: "operation-status",
   review: "review",
+  proposal: "proposal",
+  proposalFrom: "proposal-from",
 };
 
 /** Value of the field `review` for one that nobody has resolved. */
@@ -43,8 +48,9 @@ export interface Indexed {
 
 /** Tells a sink every index row that stands for the state as it is: how it is listed, and what is open in it. */
 export function indexRun(indexed: Indexed, sink: IndexSink): void {
-  const { run, runNumber, keys } = indexed;
+  const { run, runNumber, keys, partition } = indexed;
   const { namespace } = run;
+  let dueMs = nextExpiryMs(run) ?? Number.POSITIVE_INFINITY;
   if (run.kind === "run") {
     // A paused run stands among the open ones as well: a run that pauses and goes on while a list of all is read would else be passed over.
     const listed = run.status === RunStatus.PAUSED ? RunStatus.RUNNING : run.status;
@@ -57,8 +63,15 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
     const workflow = { namespace, field: listField.workflow, value: run.workflow };
     sink.entry(keys.visibility(workflow, runNumber, 0), empty, 0);
     if (isRunOpen(run.status)) {
-      indexTasks(indexed, sink);
+      dueMs = Math.min(dueMs, indexTasks(indexed, sink));
     }
+  }
+  if (dueMs !== Number.POSITIVE_INFINITY) {
+    const timer = { partition, dueMs: Math.max(0, Math.floor(dueMs)), runNumber };
+    sink.entry(timerKey.encode(timer), empty, 0);
+  }
+  for (const proposal of run.proposals) {
+    indexProposal(indexed, proposal, sink);
   }
   for (const number of run.unsettled) {
     const value = `${run.operations[number]?.status ?? 0}`;
@@ -73,7 +86,29 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
   }
 }
 
-function indexTasks(indexed: Indexed, sink: IndexSink): void {
+/** A proposal is listed by its state, and by its state for each of those who may decide about it. */
+function indexProposal(
+  { run, runNumber, keys }: Indexed,
+  { number, status, declaration }: Proposal,
+  sink: IndexSink,
+): void {
+  const { namespace } = run;
+  const listed = { namespace, field: listField.proposal, value: `${status}` };
+  sink.entry(keys.visibility(listed, runNumber, number), empty, 0);
+  for (const name of new Set(declaration.from)) {
+    const value = proposalFromValue(status, name);
+    const addressed = { namespace, field: listField.proposalFrom, value };
+    sink.entry(keys.visibility(addressed, runNumber, number), empty, 0);
+  }
+}
+
+/** Value of the field by which proposals are listed for those who may decide about them. */
+export function proposalFromValue(status: number, addressee: string): string {
+  return `${status} ${addressee}`;
+}
+
+/** The answer is when the first deadline of a task is. */
+function indexTasks(indexed: Indexed, sink: IndexSink): number {
   const { run, partition, runNumber } = indexed;
   let earliestMs = Number.POSITIVE_INFINITY;
   for (const task of run.tasks) {
@@ -103,10 +138,7 @@ function indexTasks(indexed: Indexed, sink: IndexSink): void {
       sink.entry(key, () => writeLeaseRow(key, lease, indexed.asOf), leaseVersion);
     }
   }
-  if (earliestMs !== Number.POSITIVE_INFINITY) {
-    const dueMs = Math.max(0, Math.floor(earliestMs));
-    sink.entry(timerKey.encode({ partition, dueMs, runNumber }), empty, 0);
-  }
+  return earliestMs;
 }
 
 /** The queue of a ready row. Kinds share queues, so it names both; ids hold no NUL, so it is injective. */

@@ -10,7 +10,7 @@ import { StoreDamaged } from "../../log/store-errors.js";
  * | row | payload |
  * |---|---|
  * | name | run number u64, incarnation u32 |
- * | operation key | run number u64, operation number u32 |
+ * | operation key | run number u64, operation number u32 (FFFFFFFF while it is only proposed) |
  * | lease | lease version u32, lease length in ms u64, session id, worker |
  */
 
@@ -22,6 +22,9 @@ export interface IndexTarget {
   readonly runNumber: number;
   readonly number: number;
 }
+
+/** Number of the operation in the row of an operation key that was proposed, and not intended yet: no operation has it. */
+export const onlyProposed = 0xffff_ffff;
 
 /** What a lease row says of an open lease. */
 export interface LeaseRow {

@@ -5,10 +5,10 @@ import { readU32, readU64, writeU32, writeU64 } from "../../log/bytes.js";
 import { operationKeyKey, visibilityKey } from "../../log/key.js";
 import { sha256 } from "../../log/sha256.js";
 import type { Store } from "../../log/store.js";
-import type { OperationFilter, Page, RunFilter } from "../kernel-api.js";
+import type { OperationFilter, Page, ProposalFilter, RunFilter } from "../kernel-api.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
-import { listField, openReviewValue } from "./index-entries.js";
+import { listField, openReviewValue, proposalFromValue } from "./index-entries.js";
 import { readTargetRow } from "./index-rows.js";
 import { type Listing, readPage } from "./list-page.js";
 import {
@@ -172,10 +172,49 @@ export class Lists {
     });
   }
 
+  /**
+   * Proposals by state, and perhaps by who may decide, oldest first by their runs' age; those of one run by number.
+   * @throws RejectionError PAWL_INVALID_PAGE_TOKEN
+   */
+  async listProposals<T>(
+    filter: ProposalFilter,
+    page: PageRequest,
+    project: (run: Run, runNumber: number, proposal: number) => T,
+  ): Promise<Page<T>> {
+    const { namespace, runId, status, addressee } = filter;
+    const resident = runId === "" ? undefined : await this.#findRun(namespace, runId);
+    const isWanted = (run: Run, number: number): boolean => {
+      const proposal = run.proposals[number];
+      const isOfState = proposal !== undefined && (status === 0 || proposal.status === status);
+      return isOfState && (addressee === "" || proposal.declaration.from.includes(addressee));
+    };
+    const listed =
+      addressee === ""
+        ? { namespace, field: listField.proposal, value: `${status}` }
+        : { namespace, field: listField.proposalFrom, value: proposalFromValue(status, addressee) };
+    return this.#list(page, {
+      filter: ["proposals", namespace, runId, `${status}`, addressee],
+      ...{ placeBytes: numberPlaceBytes, order: ascending, project, always: resident },
+      stream: (after) => (runId === "" ? this.#fieldStream(listed, ascending, after) : undefined),
+      inMemory: (other) =>
+        (runId === "" ? other.run.namespace === namespace : other === resident)
+          ? numbersOf(other.run.proposals, other.number)
+          : [],
+      isMatch: (run, number) =>
+        run.namespace === namespace &&
+        (runId === "" || run.runId === runId) &&
+        isWanted(run, number),
+    });
+  }
+
   /** Number of the aggregate that holds an operation key: in memory, in the tail or in rows. */
   findOperation(namespace: string, operationKey: string): number | undefined {
     for (const { run, number, isDirty } of this.#parts.residency.values()) {
-      if (isDirty && run.namespace === namespace && run.operationsByKey.has(operationKey)) {
+      const isThere =
+        isDirty &&
+        run.namespace === namespace &&
+        (run.operationsByKey.has(operationKey) || run.proposalsByKey.has(operationKey));
+      if (isThere) {
         return number;
       }
     }

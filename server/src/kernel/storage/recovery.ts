@@ -96,7 +96,10 @@ class TailScan {
       const body = naming === undefined ? undefined : decodeBody(bytes);
       if (body?.case === "runStarted") {
         this.tail.addName(body.value.namespace, body.value.runId, runNumber);
-      } else if (body?.case === "operationIntended" && body.value.declaration !== undefined) {
+      } else if (
+        (body?.case === "operationIntended" || body?.case === "proposalMade") &&
+        body.value.declaration !== undefined
+      ) {
         this.tail.addOperation(body.value.declaration.key, runNumber);
       }
     }

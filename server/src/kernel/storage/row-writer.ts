@@ -1,6 +1,7 @@
 import {
   type RunRowShape,
   writeOperationRow,
+  writeProposalRow,
   writeReviewRow,
   writeRunRow,
   writeStepRow,
@@ -12,6 +13,7 @@ import {
   type ChunkMark,
   inlineRun,
   rowOfOperation,
+  rowOfProposal,
   rowOfReview,
   rowOfStep,
   rowOfTask,
@@ -19,12 +21,19 @@ import {
   splitRunRow,
 } from "../../core/rows/run-to-rows.js";
 import type { Run } from "../../core/state.js";
-import { operationKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
+import { operationKey, proposalKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
 import { writeRow } from "../../log/row.js";
 import type { StoredParts } from "../resident.js";
 import type { AsOf } from "./index-rows.js";
 import type { KeyMaker } from "./key-maker.js";
-import { operationStamp, partVersions, reviewStamp, rowSchema, waitStamp } from "./run-rows.js";
+import {
+  operationStamp,
+  partVersions,
+  proposalStamp,
+  reviewStamp,
+  rowSchema,
+  waitStamp,
+} from "./run-rows.js";
 
 /** A run that fits in this many bytes keeps all in its run row. */
 const inlineBytesMax = 4096;
@@ -50,7 +59,14 @@ export interface WrittenRows {
   readonly bytes: number;
 }
 
-const allParts: StoredParts = { tasks: [], operations: [], reviews: [], waits: [], steps: 0 };
+const allParts: StoredParts = {
+  tasks: [],
+  operations: [],
+  reviews: [],
+  waits: [],
+  proposals: [],
+  steps: 0,
+};
 
 /** Encodes the rows of runs into one kept buffer. */
 export class RowWriter {
@@ -93,7 +109,8 @@ export class RowWriter {
       : this.#put(this.#keys.run(rows.runNumber), rows.asOf, put);
   }
 
-  #writeParts({ run, runNumber, asOf }: RowsOfRun, stored: StoredParts, put: PutRow): void {
+  #writeParts(rows: RowsOfRun, stored: StoredParts, put: PutRow): void {
+    const { run, runNumber, asOf } = rows;
     const keys = this.#keys;
     for (const task of run.tasks) {
       if (task.version !== (stored.tasks[task.number] ?? 0)) {
@@ -123,10 +140,22 @@ export class RowWriter {
         this.#put(keys.inRun(waitKey.kind, runNumber, wait.number), asOf, put);
       }
     }
+    this.#writeProposals(rows, stored, put);
     for (const step of run.steps.slice(stored.steps)) {
       this.#writer.reset();
       writeStepRow(this.#writer, rowOfStep(step));
       this.#put(keys.inRun(stepKey.kind, runNumber, step.number), asOf, put);
+    }
+  }
+
+  #writeProposals({ run, runNumber, asOf }: RowsOfRun, stored: StoredParts, put: PutRow): void {
+    const keys = this.#keys;
+    for (const proposal of run.proposals) {
+      if (proposalStamp(proposal) !== stored.proposals[proposal.number]) {
+        this.#writer.reset();
+        writeProposalRow(this.#writer, rowOfProposal(proposal));
+        this.#put(keys.inRun(proposalKey.kind, runNumber, proposal.number), asOf, put);
+      }
     }
   }
 
@@ -143,6 +172,7 @@ export class RowWriter {
 }
 
 function partCount(run: Run): number {
-  const { tasks, operations, steps, reviews, waits } = run;
-  return tasks.length + operations.length + steps.length + reviews.length + waits.length;
+  const { tasks, operations, steps, reviews, waits, proposals } = run;
+  const own = tasks.length + operations.length + steps.length;
+  return own + reviews.length + waits.length + proposals.length;
 }

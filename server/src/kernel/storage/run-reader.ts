@@ -198,7 +198,7 @@ function namesOf(
     const { namespace, runId, workflow } = event.body.value;
     return { namespace, runId, workflow, fault: "" };
   }
-  if (event?.body.case === "operationIntended") {
+  if (event?.body.case === "operationIntended" || event?.body.case === "proposalMade") {
     const namespace = event.body.value.declaration?.namespace ?? "";
     return { namespace, runId: "", workflow: "", fault: "" };
   }

@@ -1,8 +1,10 @@
 import {
   type OperationRowShape,
+  type ProposalRowShape,
   type ReviewRowShape,
   type RunRowShape,
   readOperationRow,
+  readProposalRow,
   readReviewRow,
   readRunRow,
   readStepRow,
@@ -14,10 +16,10 @@ import {
 } from "@pawl/proto/log/v1/row_wire.js";
 import { WireReader } from "@pawl/proto/wire/reader.js";
 import { hasRow } from "../../core/rows/run-to-rows.js";
-import type { Operation, Review, Run, Wait } from "../../core/state.js";
+import type { Operation, Proposal, Review, Run, Wait } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { CHUNK_ORIGIN, type ChunkPoint } from "../../log/chunk.js";
-import { operationKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
+import { operationKey, proposalKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
 import { readRow } from "../../log/row.js";
 import type { RowPut } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -53,11 +55,12 @@ export interface PartRows {
   readonly steps: StepRowShape[];
   readonly reviews: ReviewRowShape[];
   readonly waits: WaitRowShape[];
+  readonly proposals: ProposalRowShape[];
 }
 
 /** No parts. */
 export function emptyParts(): PartRows {
-  return { tasks: [], operations: [], steps: [], reviews: [], waits: [] };
+  return { tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] };
 }
 
 /** Kinds of keys under which parts of a run lie. */
@@ -67,6 +70,7 @@ export const partKinds: readonly number[] = [
   stepKey.kind,
   reviewKey.kind,
   waitKey.kind,
+  proposalKey.kind,
 ];
 
 /**
@@ -95,6 +99,9 @@ export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: numbe
     case waitKey.kind:
       parts.waits.push(readWaitRow(reader, payload.length));
       return;
+    case proposalKey.kind:
+      parts.proposals.push(readProposalRow(reader, payload.length));
+      return;
     default:
       parts.reviews.push(readReviewRow(reader, payload.length));
   }
@@ -107,6 +114,7 @@ export function partVersions(run: Run): StoredParts {
     operations: run.operations.map(operationStamp),
     reviews: run.reviews.map(reviewStamp),
     waits: run.waits.map(waitStamp),
+    proposals: run.proposals.map(proposalStamp),
     steps: run.steps.length,
   };
 }
@@ -114,6 +122,15 @@ export function partVersions(run: Run): StoredParts {
 /** A number that changes with the row of an operation: its open review may go without a new version. */
 export function operationStamp(operation: Operation): number {
   return operation.version * 2 + (operation.openReview === undefined ? 0 : 1);
+}
+
+/** Decisions that may be kept about one proposal, twice, and one more. */
+const proposalStampBound = 512;
+
+/** A number that changes with the row of a proposal: an approval that is counted, and a revision of one that had ended, give it no new version. */
+export function proposalStamp(proposal: Proposal): number {
+  const revised = proposal.revisedBy === undefined ? 0 : 1;
+  return proposal.version * proposalStampBound + proposal.decisions.length * 2 + revised;
 }
 
 /** Tasks that may wait for one review, and one more. */

@@ -5,7 +5,15 @@ import { restoreRun } from "../../core/rows/rows-to-run.js";
 import type { MutableRun } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { type Chunk, chunkPointOf, readChunk } from "../../log/chunk.js";
-import { operationKey, rangeOfRun, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
+import {
+  operationKey,
+  proposalKey,
+  rangeOfRun,
+  reviewKey,
+  stepKey,
+  taskKey,
+  waitKey,
+} from "../../log/key.js";
 import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -97,6 +105,7 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
   readAll(stepKey.kind, row.stepCount);
   readAll(reviewKey.kind, row.reviewCount);
   readAll(waitKey.kind, row.waitCount);
+  readAll(proposalKey.kind, row.proposalCount);
   return parts;
 }
 
@@ -126,6 +135,7 @@ export function restore(
     parts: row.split ? partVersions(run) : undefined,
     index: isSound ? indexOf(source, runNumber, run) : new Map(),
     operationKeys: run.operations.length,
+    proposalKeys: run.proposals.length,
     bytes,
   };
   return { run, stored, isSound };

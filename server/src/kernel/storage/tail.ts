@@ -38,7 +38,7 @@ export class Tail {
     this.#names.set(nameOf(namespace, runId), number);
   }
 
-  /** Remembers an operation that was declared in the tail. Keys hold their namespace, so they are unique in the store. */
+  /** Remembers an operation that was declared or proposed in the tail. Keys hold their namespace, so they are unique in the store. */
   addOperation(operationKey: string, number: number): void {
     this.#operations.set(operationKey, number);
   }

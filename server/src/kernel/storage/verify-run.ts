@@ -1,5 +1,6 @@
 import {
   encodeOperationRow,
+  encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
   encodeStepRow,
@@ -111,6 +112,7 @@ function verifyRows(source: RowSource, runNumber: number, run: MutableRun, store
   requireEqual(told.steps, found.steps, encodeStepRow, () => refuse("steps"));
   requireEqual(told.waits, found.waits, encodeWaitRow, () => refuse("waits"));
   requireEqual(told.reviews, found.reviews, encodeReviewRow, () => refuse("reviews"));
+  requireEqual(told.proposals, found.proposals, encodeProposalRow, () => refuse("proposals"));
 }
 
 const noParts = emptyParts();
@@ -157,12 +159,13 @@ function verifyIndex(source: RowSource, runNumber: number, run: MutableRun): Row
     const { namespace, runId } = run;
     requireTarget(source, nameKey.encode({ partition, namespace, runId }), runNumber);
   }
-  for (const { declaration } of run.operations) {
-    const keyHash = sha256(Buffer.from(declaration.key, "utf8"));
+  const operationKeys = new Set([...run.operationsByKey.keys(), ...run.proposalsByKey.keys()]);
+  for (const operationKey of operationKeys) {
+    const keyHash = sha256(Buffer.from(operationKey, "utf8"));
     const key = operationKeyKey.encode({ partition, namespace: run.namespace, keyHash });
     requireTarget(source, key, runNumber);
   }
-  return { chunks: 0, names, operationKeys: run.operations.length, index };
+  return { chunks: 0, names, operationKeys: operationKeys.size, index };
 }
 
 function requireTarget({ store }: RowSource, key: Uint8Array, runNumber: number): void {

@@ -52,6 +52,9 @@ export async function* readWatched(
     yield* readNamespace(parts, range);
     return;
   }
+  if (range.after.sequence >= range.through) {
+    return; // From now on: nothing of its past is wanted.
+  }
   for await (const page of parts.history.read(runNumber, 1)) {
     const events = page.filter(
       ({ event }) => event.sequence > range.after.sequence && event.sequence <= range.through,

@@ -6,6 +6,7 @@ import type {
 } from "@pawl/proto/v1/operation_wire.js";
 import type {
   Finding,
+  GuardNow,
   IntendOperation,
   ObservedOutcome,
   OperationLease,
@@ -28,6 +29,7 @@ import {
   requirePresent,
   requireText,
 } from "../validate/fields.js";
+import { parseProposalId } from "../views/proposal-id.js";
 
 /** What an intent is made of. */
 export interface IntentParts {
@@ -79,7 +81,31 @@ export function intentCommand(parts: IntentParts): IntendOperation {
     ...sinkOf(operation),
     callTimeoutMs: callTimeoutOf(operation),
     seenThrough: parts.seenThrough,
+    proposal: readProposalNumber(operation.proposalId, "operation.proposal_id"),
+    guards: readGuardValues(operation.guards),
   };
+}
+
+/** The proposal that a call rests on; undefined when none is named. */
+export function readProposalNumber(proposalId: string, field: string): number | undefined {
+  return proposalId === "" ? undefined : parseProposalId(proposalId, field).proposal;
+}
+
+const noGuards: readonly GuardNow[] = [];
+
+function readGuardValues(guards: readonly GuardNow[]): readonly GuardNow[] {
+  if (guards.length === 0) {
+    return noGuards;
+  }
+  if (guards.length > limits.guardsMax) {
+    throw badField("operation.guards", `at most ${limits.guardsMax} items`, `${guards.length}`);
+  }
+  for (const [index, { name, value }] of guards.entries()) {
+    requireText(name, `operation.guards[${index}].name`, { min: 1, max: limits.idBytesMax });
+    const bounds = { min: 1, max: limits.guardValueBytesMax };
+    requireText(value, `operation.guards[${index}].value`, bounds);
+  }
+  return guards;
 }
 
 function sinkOf(
@@ -114,8 +140,11 @@ function callTimeoutOf({ callTimeoutMs }: OperationRequestShape): number {
   return callTimeoutMs;
 }
 
-/** The aggregate that an intent changes: its run, or in scope NAMESPACE the operation itself. */
-export function targetOfIntent(command: IntendOperation, run: Target): Target {
+/** The aggregate that an intent or a proposal changes: its run, or in scope NAMESPACE the operation itself. */
+export function targetOfIntent(
+  command: Pick<IntendOperation, "scope" | "namespace" | "name" | "key">,
+  run: Target,
+): Target {
   if (command.scope !== OperationScope.NAMESPACE) {
     return run;
   }

@@ -166,7 +166,7 @@ function answerOf({ reply, run, runNumber }: Accepted): IntentAnswer {
 }
 
 /** The lease under which something is done; in scope NAMESPACE there is none. */
-function holderOf(
+export function holderOf(
   holder: OperationHolder | undefined,
   namespace: string,
   isNamespace: boolean,
@@ -181,6 +181,6 @@ function holderOf(
 }
 
 /** Stands for the run where scope NAMESPACE has none; it is never used as a target. */
-function noRun(namespace: string): Target {
+export function noRun(namespace: string): Target {
   return { kind: "run", namespace, runId: "" };
 }

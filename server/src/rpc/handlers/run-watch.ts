@@ -17,10 +17,10 @@ import { historyView } from "../views/history-view.js";
 import { targetOfRun } from "./requests.js";
 
 /** Why a watch ended. */
-type EndReason = "closed" | "slow" | "draining";
+export type EndReason = "closed" | "slow" | "draining";
 
 /** What a watcher is told, in order. */
-type Told =
+export type Told =
   | { readonly kind: "begin"; readonly position: Uint8Array }
   | {
       readonly kind: "events";
@@ -82,7 +82,7 @@ export async function* watchRuns(
  * What a watcher is told, until it ends or the caller goes. A batch counts as taken when the next one is asked for: by then the
  * transport has room again, so that what a slow reader leaves is bounded by the kernel.
  */
-async function* watch(
+export async function* watch(
   call: CallContext,
   begin: (listener: WatchListener) => Promise<Watcher>,
 ): AsyncGenerator<Told, void, undefined> {
@@ -109,7 +109,8 @@ async function* watch(
   }
 }
 
-function refuseEnd(reason: EndReason): void {
+/** Refuses a watch that ended against the will of its reader. */
+export function refuseEnd(reason: EndReason): void {
   if (reason === "slow") {
     throw new RejectionError({ ...tooSlow });
   }

@@ -6,18 +6,21 @@ import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
 import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
+import { type ProposalCase, partsOfProposal } from "./proposal-history.js";
+import { proposalId } from "./proposal-id.js";
 import { reviewId } from "./review-view.js";
 
 type EventInit = MessageInitShape<typeof HistoryEventSchema>;
 
 /** What differs from type to type; what is absent stays empty. */
-interface Parts {
+export interface Parts {
   readonly task?: number;
   readonly attempt?: number;
   readonly leaseVersion?: number;
   readonly operation?: number;
   readonly step?: string;
   readonly review?: number;
+  readonly proposal?: number;
   readonly payload?: Uint8Array | undefined;
   readonly failure?: FailureLike | undefined;
   readonly detail?: string;
@@ -40,6 +43,7 @@ export function historyView(watched: WatchedEvent): EventInit {
     operationKey: parts.operation === undefined ? "" : watched.operationKey(parts.operation),
     step: parts.step ?? "",
     reviewId: parts.review === undefined ? "" : reviewId(watched.runNumber, parts.review),
+    proposalId: parts.proposal === undefined ? "" : proposalId(watched.runNumber, parts.proposal),
     detail: parts.detail ?? "",
     principal: parts.principal ?? "",
     ...(payload === undefined ? {} : { payload: payloadOf(payload) }),
@@ -66,6 +70,10 @@ function partsOf(body: EventBody): Parts {
     case "reviewOpened":
     case "reviewResolved":
       return partsOfOperation(body);
+    case "proposalMade":
+    case "proposalDecided":
+    case "proposalEnded":
+      return partsOfProposal(body);
     default:
       return partsOfTask(body);
   }
@@ -118,7 +126,9 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
   }
 }
 
-function partsOfTask(body: Exclude<EventBody, { case: RunCase | OperationCase }>): Parts {
+function partsOfTask(
+  body: Exclude<EventBody, { case: RunCase | OperationCase | ProposalCase }>,
+): Parts {
   switch (body.case) {
     case "taskLeased": {
       const { task, leaseVersion, attempt, worker } = body.value;
@@ -182,10 +192,13 @@ function leaseOf(value: { readonly task: number; readonly leaseVersion: number }
 function partsOfOperation(body: Extract<EventBody, { case: OperationCase }>): Parts {
   switch (body.case) {
     case "operationIntended": {
-      const { operation, leaseVersion, declaration, intentId, task, principal } = body.value;
-      const detail = `Call "${intentId}" may begin.`;
+      const { operation, leaseVersion, declaration, intentId, task, principal, consumed } =
+        body.value;
+      const approval = consumed === undefined ? "" : " Its approval was consumed.";
+      const detail = `Call "${intentId}" may begin.${approval}`;
       const holder = leaseVersion === 0 ? {} : { task, leaseVersion };
-      return { operation, payload: declaration?.payload, detail, principal, ...holder };
+      const rests = consumed === undefined ? {} : { proposal: consumed.proposal };
+      return { operation, payload: declaration?.payload, detail, principal, ...holder, ...rests };
     }
     case "operationObserved": {
       const { operation, outcome, next, late } = body.value;

@@ -2,6 +2,7 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { IntentAnswerShape, ReuseShape } from "@pawl/proto/v1/operation_wire.js";
 import type { IntentReply } from "../../core/decision.js";
 import type { Operation, Run } from "../../core/state.js";
+import { proposalId } from "./proposal-id.js";
 import { shapeOfFailure } from "./result-view.js";
 import { reviewId } from "./review-view.js";
 
@@ -47,6 +48,11 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, runNumbe
       return { case: "wait", value: { notBeforeMs: Math.ceil(reply.notBeforeMs), key } };
     case "paused":
       return { case: "paused", value: { key } };
+    case "awaiting": {
+      const { proposal, status, reason } = reply;
+      const value = { proposalId: proposalId(runNumber, proposal), key, status, reason };
+      return { case: "awaiting", value };
+    }
     case "review":
       return { case: "review", value: { reviewId: reviewId(runNumber, reply.review), key } };
   }

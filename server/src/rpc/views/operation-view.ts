@@ -6,6 +6,7 @@ import {
 } from "@pawl/proto/v1/operation_pb.js";
 import type { Run } from "../../core/state.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
+import { proposalId } from "./proposal-id.js";
 import { reviewId } from "./review-view.js";
 
 /** What an operation's view is made with. */
@@ -46,6 +47,7 @@ export function operationView(
     calls: operation.calls,
     reconciled: operation.reconciled,
     reviewId: operation.openReview === undefined ? "" : reviewId(runNumber, operation.openReview),
+    proposalId: operation.proposal === undefined ? "" : proposalId(runNumber, operation.proposal),
     ...(discriminator === undefined ? {} : { discriminator }),
     ...(intendedAt === undefined ? {} : { intendedAt }),
     ...(settledAt === undefined ? {} : { settledAt }),

@@ -41,7 +41,8 @@ function isLedger(id: string): boolean {
 }
 
 function idOf(run: Run): string {
-  return run.kind === "run" ? run.runId : (run.operations[0]?.declaration.key ?? "");
+  const [declared] = [...run.operations, ...run.proposals];
+  return run.kind === "run" ? run.runId : (declared?.declaration.key ?? "");
 }
 
 /** The state of a run, as text that is equal exactly for equal states. */
@@ -193,7 +194,8 @@ export class Crashing {
     await this.memory.time.advance(move.waitMs);
     const command = commandOf(run, move);
     const target = { kind: "ledger", namespace: "default", operationKey } as const;
-    this.#ask(target, command.kind === "IntendOperation" ? { ...command, key } : command);
+    const isKeyed = command.kind === "IntendOperation" || command.kind === "ProposeAction";
+    this.#ask(target, isKeyed ? { ...command, key } : command);
     if (move.pick % 3 !== 0) {
       await this.memory.time.settle();
     }

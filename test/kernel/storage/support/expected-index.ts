@@ -1,4 +1,5 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run } from "@pawl/server/core/state.js";
 import { leaseKey, rangeOfKind, readyKey, timerKey, visibilityKey } from "@pawl/server/log/key.js";
@@ -6,6 +7,12 @@ import type { Store } from "@pawl/server/log/store.js";
 import { readPages } from "@pawl/server/log/store-scan.js";
 
 const partition = 0;
+
+const settled: ReadonlySet<OperationStatus> = new Set([
+  OperationStatus.OBSERVED,
+  OperationStatus.REFUSED,
+  OperationStatus.ABANDONED,
+]);
 
 /** A model of the index of one run, written from the design: how it is listed, what is ready, leased and due. */
 export function expectedIndex(run: Run, runNumber: number): string[] {
@@ -22,11 +29,7 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
     listed("workflow", run.workflow, 0);
   }
   for (const { number, status } of run.operations) {
-    const isSettled =
-      status === OperationStatus.OBSERVED ||
-      status === OperationStatus.REFUSED ||
-      status === OperationStatus.ABANDONED;
-    if (!isSettled) {
+    if (!settled.has(status)) {
       listed("operation-status", `${status}`, number);
     }
   }
@@ -35,16 +38,45 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
       listed("review", "open", number);
     }
   }
+  const dueMs: number[] = [];
+  expectProposals(run, listed, dueMs);
   if (run.status === RunStatus.RUNNING || run.status === RunStatus.PAUSED) {
-    keys.push(...expectedWork(run, runNumber));
+    keys.push(...expectedWork(run, runNumber, dueMs));
+  }
+  if (dueMs.length > 0) {
+    keys.push(timerKey.encode({ partition, dueMs: Math.min(...dueMs), runNumber }));
   }
   return keys.map(hexOf).sort();
 }
 
-function expectedWork(run: Run, runNumber: number): Uint8Array[] {
+function expectProposals(
+  run: Run,
+  listed: (field: string, value: string, number: number) => void,
+  dueMs: number[],
+): void {
+  for (const { number, status, declaration } of run.proposals) {
+    listed("proposal", `${status}`, number);
+    for (const name of new Set(declaration.from)) {
+      listed("proposal-from", `${status} ${name}`, number);
+    }
+    if (status === ProposalStatus.PENDING || status === ProposalStatus.APPROVED) {
+      dueMs.push(declaration.expiresAtMs);
+    }
+  }
+}
+
+/** When the open waits are over by their own time. */
+function expectedWaits(run: Run): number[] {
+  return run.waits
+    .filter(({ closedAtMs, declaration }) => closedAtMs === 0 && declaration.dueAtMs !== 0)
+    .map(({ declaration }) => declaration.dueAtMs);
+}
+
+/** What is ready and leased; when something is due goes to `dueMs`. */
+function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[] {
   const keys: Uint8Array[] = [];
-  const dueMs: number[] = [];
   const isPaused = run.status === RunStatus.PAUSED;
+  dueMs.push(...(isPaused ? [] : expectedWaits(run)));
   for (const task of run.tasks) {
     const spec = run.plan.tasks[task.number];
     if (spec === undefined) {
@@ -74,9 +106,6 @@ function expectedWork(run: Run, runNumber: number): Uint8Array[] {
     if (isLeased) {
       keys.push(leaseKey.encode({ partition, runNumber, number: task.number }));
     }
-  }
-  if (dueMs.length > 0) {
-    keys.push(timerKey.encode({ partition, dueMs: Math.min(...dueMs), runNumber }));
   }
   return keys;
 }

@@ -17,6 +17,10 @@ import type { Payload } from "../../v1/payload_pb.js";
 import { file_pawl_v1_payload } from "../../v1/payload_pb.js";
 import type { Plan } from "../../v1/plan_pb.js";
 import { file_pawl_v1_plan } from "../../v1/plan_pb.js";
+import type { ProposalDisplay, ProposalVerdict } from "../../v1/proposal_pb.js";
+import { file_pawl_v1_proposal } from "../../v1/proposal_pb.js";
+import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
+import { file_pawl_v1_proposal_status } from "../../v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import { file_pawl_v1_review } from "../../v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
@@ -27,7 +31,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiygoKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEiwKCnJ1bl9wYXVzZWQYKiABKAsyFi5wYXdsLmxvZy52MS5SdW5QYXVzZWRIABIuCgtydW5fcmVzdW1lZBgrIAEoCzIXLnBhd2wubG9nLnYxLlJ1blJlc3VtZWRIAEIGCgRib2R5IiMKBUxhYmVsEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSL1AQoKUnVuU3RhcnRlZBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2luY2FybmF0aW9uGAMgASgNEhAKCHdvcmtmbG93GAQgASgJEhsKBHBsYW4YBSABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYByABKAwSIgoGbGFiZWxzGAggAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCSABKAkSEQoJcHJpbmNpcGFsGAogASgJImYKClRhc2tMZWFzZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEg8KB2F0dGVtcHQYAyABKA0SEgoKc2Vzc2lvbl9pZBgEIAEoCRIOCgZ3b3JrZXIYBSABKAkiogIKCkxlYXNlRW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEisKBnJlYXNvbhgDIAEoDjIbLnBhd2wubG9nLnYxLkxlYXNlRW5kUmVhc29uEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIdChV1bmFja25vd2xlZGdlZF9vZmZlcnMYCCABKA0SDgoGcmV2aWV3GAkgASgNEhQKDHVzZXNfYXR0ZW1wdBgKIAEoCCJWCg1UYXNrQ29tcGxldGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIgCgZvdXRwdXQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQiswEKDUF0dGVtcHRGYWlsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIZCglUYXNrUmVhZHkSDAoEdGFzaxgBIAEoDSJrCgxUYXNrVGltZWRPdXQSDAoEdGFzaxgBIAEoDRIqCgRraW5kGAIgASgOMhwucGF3bC5sb2cudjEuVGFza1RpbWVvdXRLaW5kEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUizQEKDFN0ZXBSZWNvcmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoAUIGCgRfa2V5IoIDChRPcGVyYXRpb25EZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIkCglzaW5rX2tpbmQYCiABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhoKEmtleV93aW5kb3dfZW5kc19tcxgLIAEoARIRCglzZXR0bGVfbXMYDCABKA0SFwoPY2FsbF90aW1lb3V0X21zGA0gASgNEhQKDHBsYW5fdmVyc2lvbhgOIAEoDRIRCgluYW1lc3BhY2UYDyABKAlCEAoOX2Rpc2NyaW1pbmF0b3Ii0wEKEU9wZXJhdGlvbkludGVuZGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDRISCgpjYWxsX2J5X21zGAQgASgBEjYKC2RlY2xhcmF0aW9uGAUgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SFAoMc2Vlbl90aHJvdWdoGAYgASgNEgwKBHRhc2sYByABKA0SEQoJcHJpbmNpcGFsGAggASgJIo4CChFPcGVyYXRpb25PYnNlcnZlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEiIKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB3JlZnVzZWQYBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIkCghub3Rfc2VudBgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiMKB3Vua25vd24YBiABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAcgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDAoEbGF0ZRgIIAEoCEIJCgdvdXRjb21lIk0KEE9wZXJhdGlvbkRvdWJ0ZWQSEQoJb3BlcmF0aW9uGAEgASgNEiYKBWNhdXNlGAIgASgOMhcucGF3bC5sb2cudjEuRG91YnRDYXVzZSLdAQoTT3BlcmF0aW9uUmVjb25jaWxlZBIRCglvcGVyYXRpb24YASABKA0SIQoFZm91bmQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIhCgZhYnNlbnQYAyABKAsyDy5wYXdsLnYxLkFic2VudEgAEiMKB3Vua25vd24YBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAUgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSFQoNbG9va191cF9hdF9tcxgGIAEoAUIJCgdmaW5kaW5nIncKDFJldmlld09wZW5lZBIOCgZyZXZpZXcYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCSKMAQoOUmV2aWV3UmVzb2x2ZWQSDgoGcmV2aWV3GAEgASgNEiUKBmNob2ljZRgCIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEiAKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIOCgZyZWFzb24YBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJIjQKD0NhbmNlbFJlcXVlc3RlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIg4KDFRpbWVyU3ViamVjdCKDAQoPV2FpdERlY2xhcmF0aW9uEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESEQoJZHVlX2F0X21zGAMgASgBEioKBXRpbWVyGAQgASgLMhkucGF3bC5sb2cudjEuVGltZXJTdWJqZWN0SABCCQoHc3ViamVjdEIGCgRfa2V5Is4BCg1UYXNrU3VzcGVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIsCgZvcGVuZWQYAyADKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SDQoFd2FpdHMYBCADKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNEiEKBG5leHQYBiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSIgoIcHJvZ3Jlc3MYByABKAsyEC5wYXdsLnYxLlBheWxvYWQiDAoKVGltZXJGaXJlZCIOCgxXYWl0VGltZWRPdXQikgEKCVdhaXRFbmRlZBIMCgR3YWl0GAEgASgNEgwKBHRhc2sYAiABKA0SLgoLdGltZXJfZmlyZWQYAyABKAsyFy5wYXdsLmxvZy52MS5UaW1lckZpcmVkSAASLgoJdGltZWRfb3V0GAQgASgLMhkucGF3bC5sb2cudjEuV2FpdFRpbWVkT3V0SABCCQoHb3V0Y29tZSJXCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlImUKCVJ1bkNsb3NlZBIiCgZzdGF0dXMYASABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIhCgdmYWlsdXJlGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXByaW5jaXBhbBgDIAEoCSIuCglSdW5QYXVzZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIvCgpSdW5SZXN1bWVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLAoKUnVuRmF1bHRlZBIPCgdjb21tYW5kGAEgASgJEg0KBWVycm9yGAIgASgJIkgKDFN0b3JlQ3JlYXRlZBIQCghzdG9yZV9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKA0SFgoOa2VybmVsX3ZlcnNpb24YAyABKAkiPAoQQ2hlY2twb2ludFNlYWxlZBIoCgZjaHVua3MYASADKAsyGC5wYXdsLmxvZy52MS5TZWFsZWRDaHVuayJuCgpFcG9jaEJlZ2FuEg0KBWVwb2NoGAEgASgNEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgBEhIKCmFmdGVyX2hhc2gYAyABKAwSDgoGcmVhc29uGAQgASgJEhUKDWxvc3Rfc2VxdWVuY2UYBSABKAEiNwoLU2VhbGVkQ2h1bmsSCwoDcnVuGAEgASgBEg0KBWNodW5rGAIgASgNEgwKBGhhc2gYAyABKAwq9AIKDkxlYXNlRW5kUmVhc29uEiAKHExFQVNFX0VORF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhMRUFTRV9FTkRfUkVBU09OX0VYUElSRUQQARIlCiFMRUFTRV9FTkRfUkVBU09OX05PVF9BQ0tOT1dMRURHRUQQAhIdChlMRUFTRV9FTkRfUkVBU09OX1JFVFVSTkVEEAMSHQoZTEVBU0VfRU5EX1JFQVNPTl9OT1RfSEVMRBAEEh4KGkxFQVNFX0VORF9SRUFTT05fVElNRURfT1VUEAUSGwoXTEVBU0VfRU5EX1JFQVNPTl9SRVZJRVcQBhIfChtMRUFTRV9FTkRfUkVBU09OX0dSQUNFX09WRVIQBxIfChtMRUFTRV9FTkRfUkVBU09OX1RFUk1JTkFURUQQCBIeChpMRUFTRV9FTkRfUkVBU09OX1NVU1BFTkRFRBAJEh4KGkxFQVNFX0VORF9SRUFTT05fV0lUSERSQVdOEAoqhgEKD1Rhc2tUaW1lb3V0S2luZBIhCh1UQVNLX1RJTUVPVVRfS0lORF9VTlNQRUNJRklFRBAAEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX1NUQVJUEAESJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fQ0xPU0UQAipkCgpEb3VidENhdXNlEhsKF0RPVUJUX0NBVVNFX1VOU1BFQ0lGSUVEEAASGwoXRE9VQlRfQ0FVU0VfTEVBU0VfRU5ERUQQARIcChhET1VCVF9DQVVTRV9DQUxMX09WRVJEVUUQAmIGcHJvdG8z", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEi7gsKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEiwKCnJ1bl9wYXVzZWQYKiABKAsyFi5wYXdsLmxvZy52MS5SdW5QYXVzZWRIABIuCgtydW5fcmVzdW1lZBgrIAEoCzIXLnBhd2wubG9nLnYxLlJ1blJlc3VtZWRIABIyCg1wcm9wb3NhbF9tYWRlGCAgASgLMhkucGF3bC5sb2cudjEuUHJvcG9zYWxNYWRlSAASOAoQcHJvcG9zYWxfZGVjaWRlZBghIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaWRlZEgAEjQKDnByb3Bvc2FsX2VuZGVkGCIgASgLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxFbmRlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIvUBCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSKiAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIIlYKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCKzAQoNQXR0ZW1wdEZhaWxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkIhkKCVRhc2tSZWFkeRIMCgR0YXNrGAEgASgNImsKDFRhc2tUaW1lZE91dBIMCgR0YXNrGAEgASgNEioKBGtpbmQYAiABKA4yHC5wYXdsLmxvZy52MS5UYXNrVGltZW91dEtpbmQSIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZSLNAQoMU3RlcFJlY29yZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBQgYKBF9rZXkiggMKFE9wZXJhdGlvbkRlY2xhcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEgwKBG5hbWUYAyABKAkSJgoFc2NvcGUYBCABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEgwKBHRhc2sYBSABKA0SGgoNZGlzY3JpbWluYXRvchgGIAEoCUgAiAEBEg4KBnRhcmdldBgHIAEoCRIhCgdwYXlsb2FkGAggASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAkgASgMEiQKCXNpbmtfa2luZBgKIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSGgoSa2V5X3dpbmRvd19lbmRzX21zGAsgASgBEhEKCXNldHRsZV9tcxgMIAEoDRIXCg9jYWxsX3RpbWVvdXRfbXMYDSABKA0SFAoMcGxhbl92ZXJzaW9uGA4gASgNEhEKCW5hbWVzcGFjZRgPIAEoCUIQCg5fZGlzY3JpbWluYXRvciKEAgoRT3BlcmF0aW9uSW50ZW5kZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEhIKCmNhbGxfYnlfbXMYBCABKAESNgoLZGVjbGFyYXRpb24YBSABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDAoEdGFzaxgHIAEoDRIRCglwcmluY2lwYWwYCCABKAkSLwoIY29uc3VtZWQYCSABKAsyHS5wYXdsLmxvZy52MS5Db25zdW1lZEFwcHJvdmFsIo4CChFPcGVyYXRpb25PYnNlcnZlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEiIKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB3JlZnVzZWQYBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIkCghub3Rfc2VudBgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiMKB3Vua25vd24YBiABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAcgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDAoEbGF0ZRgIIAEoCEIJCgdvdXRjb21lIk0KEE9wZXJhdGlvbkRvdWJ0ZWQSEQoJb3BlcmF0aW9uGAEgASgNEiYKBWNhdXNlGAIgASgOMhcucGF3bC5sb2cudjEuRG91YnRDYXVzZSLdAQoTT3BlcmF0aW9uUmVjb25jaWxlZBIRCglvcGVyYXRpb24YASABKA0SIQoFZm91bmQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIhCgZhYnNlbnQYAyABKAsyDy5wYXdsLnYxLkFic2VudEgAEiMKB3Vua25vd24YBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAUgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSFQoNbG9va191cF9hdF9tcxgGIAEoAUIJCgdmaW5kaW5nIncKDFJldmlld09wZW5lZBIOCgZyZXZpZXcYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCSKMAQoOUmV2aWV3UmVzb2x2ZWQSDgoGcmV2aWV3GAEgASgNEiUKBmNob2ljZRgCIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEiAKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIOCgZyZWFzb24YBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJIjQKD0NhbmNlbFJlcXVlc3RlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIg4KDFRpbWVyU3ViamVjdCKDAQoPV2FpdERlY2xhcmF0aW9uEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESEQoJZHVlX2F0X21zGAMgASgBEioKBXRpbWVyGAQgASgLMhkucGF3bC5sb2cudjEuVGltZXJTdWJqZWN0SABCCQoHc3ViamVjdEIGCgRfa2V5Is4BCg1UYXNrU3VzcGVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIsCgZvcGVuZWQYAyADKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SDQoFd2FpdHMYBCADKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNEiEKBG5leHQYBiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSIgoIcHJvZ3Jlc3MYByABKAsyEC5wYXdsLnYxLlBheWxvYWQiDAoKVGltZXJGaXJlZCIOCgxXYWl0VGltZWRPdXQikgEKCVdhaXRFbmRlZBIMCgR3YWl0GAEgASgNEgwKBHRhc2sYAiABKA0SLgoLdGltZXJfZmlyZWQYAyABKAsyFy5wYXdsLmxvZy52MS5UaW1lckZpcmVkSAASLgoJdGltZWRfb3V0GAQgASgLMhkucGF3bC5sb2cudjEuV2FpdFRpbWVkT3V0SABCCQoHb3V0Y29tZSJXCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlImUKCVJ1bkNsb3NlZBIiCgZzdGF0dXMYASABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIhCgdmYWlsdXJlGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXByaW5jaXBhbBgDIAEoCSIuCglSdW5QYXVzZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIvCgpSdW5SZXN1bWVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLAoKUnVuRmF1bHRlZBIPCgdjb21tYW5kGAEgASgJEg0KBWVycm9yGAIgASgJIkgKDFN0b3JlQ3JlYXRlZBIQCghzdG9yZV9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKA0SFgoOa2VybmVsX3ZlcnNpb24YAyABKAkiPAoQQ2hlY2twb2ludFNlYWxlZBIoCgZjaHVua3MYASADKAsyGC5wYXdsLmxvZy52MS5TZWFsZWRDaHVuayJuCgpFcG9jaEJlZ2FuEg0KBWVwb2NoGAEgASgNEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgBEhIKCmFmdGVyX2hhc2gYAyABKAwSDgoGcmVhc29uGAQgASgJEhUKDWxvc3Rfc2VxdWVuY2UYBSABKAEiNwoLU2VhbGVkQ2h1bmsSCwoDcnVuGAEgASgBEg0KBWNodW5rGAIgASgNEgwKBGhhc2gYAyABKAwigAQKE1Byb3Bvc2FsRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSFAoMcGxhbl92ZXJzaW9uGAogASgNEhEKCW5hbWVzcGFjZRgLIAEoCRIRCglyZXF1ZXN0ZXIYDCABKAkSHwoXcmVxdWVzdGVyX2F1dGhlbnRpY2F0ZWQYDSABKAgSDAoEZnJvbRgOIAMoCRIMCgRuZWVkGA8gASgNEhwKFHJlcXVlc3Rlcl9tYXlfZGVjaWRlGBAgASgIEhUKDWV4cGlyZXNfYXRfbXMYESABKAESKgoGZ3VhcmRzGBIgAygLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxHdWFyZBIpCgdkaXNwbGF5GBMgASgLMhgucGF3bC52MS5Qcm9wb3NhbERpc3BsYXkSDwoHcmV2aXNlcxgUIAEoDUIQCg5fZGlzY3JpbWluYXRvciJmCg1Qcm9wb3NhbEd1YXJkEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEc3RlcBgDIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgEIAEoARISCgptYXhfYWdlX21zGAUgASgBIlcKDFByb3Bvc2FsTWFkZRIQCghwcm9wb3NhbBgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24ivgEKD1Byb3Bvc2FsRGVjaWRlZBIQCghwcm9wb3NhbBgBIAEoDRIpCgd2ZXJkaWN0GAIgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAMgASgJEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgSDQoFcm9sZXMYBSADKAkSDgoGcmVhc29uGAYgASgJEiUKBG5leHQYByABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzIm0KDVByb3Bvc2FsRW5kZWQSEAoIcHJvcG9zYWwYASABKA0SJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIlUKEENvbnN1bWVkQXBwcm92YWwSEAoIcHJvcG9zYWwYASABKA0SLwoIc3RhbmRpbmcYAiADKAsyHS5wYXdsLmxvZy52MS5BcHByb3ZlclN0YW5kaW5nIjQKEEFwcHJvdmVyU3RhbmRpbmcSEQoJcHJpbmNpcGFsGAEgASgJEg0KBXJvbGVzGAIgAygJKvQCCg5MZWFzZUVuZFJlYXNvbhIgChxMRUFTRV9FTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYTEVBU0VfRU5EX1JFQVNPTl9FWFBJUkVEEAESJQohTEVBU0VfRU5EX1JFQVNPTl9OT1RfQUNLTk9XTEVER0VEEAISHQoZTEVBU0VfRU5EX1JFQVNPTl9SRVRVUk5FRBADEh0KGUxFQVNFX0VORF9SRUFTT05fTk9UX0hFTEQQBBIeChpMRUFTRV9FTkRfUkVBU09OX1RJTUVEX09VVBAFEhsKF0xFQVNFX0VORF9SRUFTT05fUkVWSUVXEAYSHwobTEVBU0VfRU5EX1JFQVNPTl9HUkFDRV9PVkVSEAcSHwobTEVBU0VfRU5EX1JFQVNPTl9URVJNSU5BVEVEEAgSHgoaTEVBU0VfRU5EX1JFQVNPTl9TVVNQRU5ERUQQCRIeChpMRUFTRV9FTkRfUkVBU09OX1dJVEhEUkFXThAKKoYBCg9UYXNrVGltZW91dEtpbmQSIQodVEFTS19USU1FT1VUX0tJTkRfVU5TUEVDSUZJRUQQABInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19TVEFSVBABEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX0NMT1NFEAIqgwEKCkRvdWJ0Q2F1c2USGwoXRE9VQlRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdET1VCVF9DQVVTRV9MRUFTRV9FTkRFRBABEhwKGERPVUJUX0NBVVNFX0NBTExfT1ZFUkRVRRACEh0KGURPVUJUX0NBVVNFX0FQUFJPVkFMX09WRVIQA2IGcHJvdG8z", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -247,6 +251,30 @@ export type Event = Message<"pawl.log.v1.Event"> & {
      */
     value: RunResumed;
     case: "runResumed";
+  } | {
+    /**
+     * An action was proposed.
+     *
+     * @generated from field: pawl.log.v1.ProposalMade proposal_made = 32;
+     */
+    value: ProposalMade;
+    case: "proposalMade";
+  } | {
+    /**
+     * A person approved or rejected.
+     *
+     * @generated from field: pawl.log.v1.ProposalDecided proposal_decided = 33;
+     */
+    value: ProposalDecided;
+    case: "proposalDecided";
+  } | {
+    /**
+     * A proposal ended otherwise.
+     *
+     * @generated from field: pawl.log.v1.ProposalEnded proposal_ended = 34;
+     */
+    value: ProposalEnded;
+    case: "proposalEnded";
   } | { case: undefined; value?: undefined };
 };
 
@@ -899,6 +927,13 @@ export type OperationIntended = Message<"pawl.log.v1.OperationIntended"> & {
    * @generated from field: string principal = 8;
    */
   principal: string;
+
+  /**
+   * The approval that this intent consumes. Absent: none.
+   *
+   * @generated from field: pawl.log.v1.ConsumedApproval consumed = 9;
+   */
+  consumed?: ConsumedApproval | undefined;
 };
 
 /**
@@ -1713,6 +1748,398 @@ export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 32);
 
 /**
+ * What a proposal is; never changed.
+ *
+ * @generated from message pawl.log.v1.ProposalDeclaration
+ */
+export type ProposalDeclaration = Message<"pawl.log.v1.ProposalDeclaration"> & {
+  /**
+   * Key of the operation that it would authorise.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * The same identity as a UUID.
+   *
+   * @generated from field: string uuid = 2;
+   */
+  uuid: string;
+
+  /**
+   * Name of the operation.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * How far its identity reaches.
+   *
+   * @generated from field: pawl.v1.OperationScope scope = 4;
+   */
+  scope: OperationScope;
+
+  /**
+   * Number of the task that proposed it. 0 in scope NAMESPACE.
+   *
+   * @generated from field: uint32 task = 5;
+   */
+  task: number;
+
+  /**
+   * Discriminator. Absent: none.
+   *
+   * @generated from field: optional string discriminator = 6;
+   */
+  discriminator?: string | undefined;
+
+  /**
+   * What it would act on.
+   *
+   * @generated from field: string target = 7;
+   */
+  target: string;
+
+  /**
+   * The content as received.
+   *
+   * @generated from field: pawl.v1.Payload payload = 8;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Fingerprint of the operation, 32 bytes.
+   *
+   * @generated from field: bytes fingerprint = 9;
+   */
+  fingerprint: Uint8Array;
+
+  /**
+   * Plan version in the key.
+   *
+   * @generated from field: uint32 plan_version = 10;
+   */
+  planVersion: number;
+
+  /**
+   * Namespace. Only in scope NAMESPACE, where this may be the first event of an aggregate of its own.
+   *
+   * @generated from field: string namespace = 11;
+   */
+  namespace: string;
+
+  /**
+   * Who proposed it.
+   *
+   * @generated from field: string requester = 12;
+   */
+  requester: string;
+
+  /**
+   * False: the requester proved nothing.
+   *
+   * @generated from field: bool requester_authenticated = 13;
+   */
+  requesterAuthenticated: boolean;
+
+  /**
+   * Who may decide.
+   *
+   * @generated from field: repeated string from = 14;
+   */
+  from: string[];
+
+  /**
+   * How many of them must approve.
+   *
+   * @generated from field: uint32 need = 15;
+   */
+  need: number;
+
+  /**
+   * True: the requester may be one of them.
+   *
+   * @generated from field: bool requester_may_decide = 16;
+   */
+  requesterMayDecide: boolean;
+
+  /**
+   * Until when it may be decided and used, in ms since the Unix epoch.
+   *
+   * @generated from field: double expires_at_ms = 17;
+   */
+  expiresAtMs: number;
+
+  /**
+   * What must still hold when it is used.
+   *
+   * @generated from field: repeated pawl.log.v1.ProposalGuard guards = 18;
+   */
+  guards: ProposalGuard[];
+
+  /**
+   * Advice for people.
+   *
+   * @generated from field: pawl.v1.ProposalDisplay display = 19;
+   */
+  display?: ProposalDisplay | undefined;
+
+  /**
+   * Number of the proposal that it revises, plus 1. 0: none.
+   *
+   * @generated from field: uint32 revises = 20;
+   */
+  revises: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalDeclaration.
+ * Use `create(ProposalDeclarationSchema)` to create a new message.
+ */
+export const ProposalDeclarationSchema: GenMessage<ProposalDeclaration> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 33);
+
+/**
+ * A guard as it is kept.
+ *
+ * @generated from message pawl.log.v1.ProposalGuard
+ */
+export type ProposalGuard = Message<"pawl.log.v1.ProposalGuard"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * A value guard: the value that must be stated at use. Empty for an observation.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * An observation: number of the recorded read in the run, plus 1. 0 for a value guard.
+   *
+   * @generated from field: uint32 step = 3;
+   */
+  step: number;
+
+  /**
+   * An observation: when it was made, in ms since the Unix epoch.
+   *
+   * @generated from field: double observed_at_ms = 4;
+   */
+  observedAtMs: number;
+
+  /**
+   * An observation: greatest age at use, in ms.
+   *
+   * @generated from field: double max_age_ms = 5;
+   */
+  maxAgeMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalGuard.
+ * Use `create(ProposalGuardSchema)` to create a new message.
+ */
+export const ProposalGuardSchema: GenMessage<ProposalGuard> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 34);
+
+/**
+ * An action was proposed. A proposal that it revises ends with this event when it is open: PENDING becomes SUPERSEDED, APPROVED becomes REVOKED.
+ *
+ * @generated from message pawl.log.v1.ProposalMade
+ */
+export type ProposalMade = Message<"pawl.log.v1.ProposalMade"> & {
+  /**
+   * Number of the proposal in its run, from 0.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: pawl.log.v1.ProposalDeclaration declaration = 2;
+   */
+  declaration?: ProposalDeclaration | undefined;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalMade.
+ * Use `create(ProposalMadeSchema)` to create a new message.
+ */
+export const ProposalMadeSchema: GenMessage<ProposalMade> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 35);
+
+/**
+ * A person approved or rejected.
+ *
+ * @generated from message pawl.log.v1.ProposalDecided
+ */
+export type ProposalDecided = Message<"pawl.log.v1.ProposalDecided"> & {
+  /**
+   * Number of the proposal.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+
+  /**
+   * The decision.
+   *
+   * @generated from field: pawl.v1.ProposalVerdict verdict = 2;
+   */
+  verdict: ProposalVerdict;
+
+  /**
+   * Who decided.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * False: the principal proved nothing.
+   *
+   * @generated from field: bool authenticated = 4;
+   */
+  authenticated: boolean;
+
+  /**
+   * Roles that it held.
+   *
+   * @generated from field: repeated string roles = 5;
+   */
+  roles: string[];
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * State from now on: PENDING while more must approve.
+   *
+   * @generated from field: pawl.v1.ProposalStatus next = 7;
+   */
+  next: ProposalStatus;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalDecided.
+ * Use `create(ProposalDecidedSchema)` to create a new message.
+ */
+export const ProposalDecidedSchema: GenMessage<ProposalDecided> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 36);
+
+/**
+ * A proposal ended: EXPIRED, WITHDRAWN, REVOKED or STALE.
+ *
+ * @generated from message pawl.log.v1.ProposalEnded
+ */
+export type ProposalEnded = Message<"pawl.log.v1.ProposalEnded"> & {
+  /**
+   * Number of the proposal.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+
+  /**
+   * How.
+   *
+   * @generated from field: pawl.v1.ProposalStatus status = 2;
+   */
+  status: ProposalStatus;
+
+  /**
+   * Who did it. Empty for the kernel itself.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Why, as a sentence.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalEnded.
+ * Use `create(ProposalEndedSchema)` to create a new message.
+ */
+export const ProposalEndedSchema: GenMessage<ProposalEnded> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 37);
+
+/**
+ * An approval that was used.
+ *
+ * @generated from message pawl.log.v1.ConsumedApproval
+ */
+export type ConsumedApproval = Message<"pawl.log.v1.ConsumedApproval"> & {
+  /**
+   * Number of the proposal.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+
+  /**
+   * What its approvers were when it was used.
+   *
+   * @generated from field: repeated pawl.log.v1.ApproverStanding standing = 2;
+   */
+  standing: ApproverStanding[];
+};
+
+/**
+ * Describes the message pawl.log.v1.ConsumedApproval.
+ * Use `create(ConsumedApprovalSchema)` to create a new message.
+ */
+export const ConsumedApprovalSchema: GenMessage<ConsumedApproval> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 38);
+
+/**
+ * What an approver was when the approval was used.
+ *
+ * @generated from message pawl.log.v1.ApproverStanding
+ */
+export type ApproverStanding = Message<"pawl.log.v1.ApproverStanding"> & {
+  /**
+   * Who.
+   *
+   * @generated from field: string principal = 1;
+   */
+  principal: string;
+
+  /**
+   * Roles that it held.
+   *
+   * @generated from field: repeated string roles = 2;
+   */
+  roles: string[];
+};
+
+/**
+ * Describes the message pawl.log.v1.ApproverStanding.
+ * Use `create(ApproverStandingSchema)` to create a new message.
+ */
+export const ApproverStandingSchema: GenMessage<ApproverStanding> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 39);
+
+/**
  * Why a lease ended without a report.
  *
  * @generated from enum pawl.log.v1.LeaseEndReason
@@ -1876,6 +2303,13 @@ export const DoubtCause = {
    * @generated from enum value: DOUBT_CAUSE_CALL_OVERDUE = 2;
    */
   CALL_OVERDUE: 2,
+
+  /**
+   * The approval it consumed is over, so a person must say whether it may be called again.
+   *
+   * @generated from enum value: DOUBT_CAUSE_APPROVAL_OVER = 3;
+   */
+  APPROVAL_OVER: 3,
 } as const;
 
 /**

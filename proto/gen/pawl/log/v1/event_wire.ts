@@ -14,6 +14,10 @@ import type { OperationScope, OperationStatus, SinkKind } from "../../v1/operati
 import type { AbsentShape } from "../../v1/operation_wire.js";
 import { readAbsent, writeAbsent } from "../../v1/operation_wire.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
+import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
+import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 
 /** A plain `pawl.log.v1.Event`; its fields are described in event_pb.ts. */
 export interface EventShape {
@@ -44,6 +48,9 @@ export interface EventShape {
     | { case: "waitEnded"; value: WaitEndedShape }
     | { case: "runPaused"; value: RunPausedShape }
     | { case: "runResumed"; value: RunResumedShape }
+    | { case: "proposalMade"; value: ProposalMadeShape }
+    | { case: "proposalDecided"; value: ProposalDecidedShape }
+    | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -208,6 +215,27 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "proposalMade": {
+      w.tag(258);
+      const at = w.begin();
+      writeProposalMade(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "proposalDecided": {
+      w.tag(266);
+      const at = w.begin();
+      writeProposalDecided(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "proposalEnded": {
+      w.tag(274);
+      const at = w.begin();
+      writeProposalEnded(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "runPaused": {
       w.tag(338);
       const at = w.begin();
@@ -328,6 +356,18 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 186:
         body = { case: "waitEnded", value: readWaitEnded(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 258:
+        body = { case: "proposalMade", value: readProposalMade(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 266:
+        body = { case: "proposalDecided", value: readProposalDecided(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 274:
+        body = { case: "proposalEnded", value: readProposalEnded(r, r.enter()) };
         r.leave(end);
         break;
       case 338:
@@ -1367,6 +1407,7 @@ export interface OperationIntendedShape {
   seenThrough: number;
   task: number;
   principal: string;
+  consumed?: ConsumedApprovalShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationIntended`. */
@@ -1405,6 +1446,12 @@ export function writeOperationIntended(w: WireWriter, m: OperationIntendedShape)
     w.tag(66);
     w.string(m.principal);
   }
+  if (m.consumed !== undefined) {
+    w.tag(74);
+    const at = w.begin();
+    writeConsumedApproval(w, m.consumed);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationIntended` up to `end`, which is the reader's limit. */
@@ -1417,6 +1464,7 @@ export function readOperationIntended(r: WireReader, end: number): OperationInte
   let seenThrough: number = 0;
   let task: number = 0;
   let principal: string = "";
+  let consumed: ConsumedApprovalShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1445,6 +1493,10 @@ export function readOperationIntended(r: WireReader, end: number): OperationInte
       case 66:
         principal = r.string();
         break;
+      case 74:
+        consumed = readConsumedApproval(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1458,6 +1510,7 @@ export function readOperationIntended(r: WireReader, end: number): OperationInte
     seenThrough,
     task,
     principal,
+    consumed,
   };
 }
 
@@ -2897,4 +2950,675 @@ export function encodeSealedChunk(m: SealedChunkShape): Uint8Array {
 export function decodeSealedChunk(bytes: Uint8Array): SealedChunkShape {
   const r = new WireReader(bytes);
   return readSealedChunk(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalDeclaration`; its fields are described in event_pb.ts. */
+export interface ProposalDeclarationShape {
+  key: string;
+  uuid: string;
+  name: string;
+  scope: OperationScope;
+  task: number;
+  discriminator?: string | undefined;
+  target: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  fingerprint: Uint8Array;
+  planVersion: number;
+  namespace: string;
+  requester: string;
+  requesterAuthenticated: boolean;
+  from: string[];
+  need: number;
+  requesterMayDecide: boolean;
+  expiresAtMs: number;
+  guards: ProposalGuardShape[];
+  display?: ProposalDisplayShape | undefined;
+  revises: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalDeclaration`. */
+export function writeProposalDeclaration(w: WireWriter, m: ProposalDeclarationShape): void {
+  if (m.key !== "") {
+    w.tag(10);
+    w.string(m.key);
+  }
+  if (m.uuid !== "") {
+    w.tag(18);
+    w.string(m.uuid);
+  }
+  if (m.name !== "") {
+    w.tag(26);
+    w.string(m.name);
+  }
+  if (m.scope !== 0) {
+    w.tag(32);
+    w.int32(m.scope);
+  }
+  if (m.task !== 0) {
+    w.tag(40);
+    w.varint32(m.task);
+  }
+  if (m.discriminator !== undefined) {
+    w.tag(50);
+    w.string(m.discriminator);
+  }
+  if (m.target !== "") {
+    w.tag(58);
+    w.string(m.target);
+  }
+  if (m.payload !== undefined) {
+    w.tag(66);
+    w.bytes(m.payload);
+  }
+  if (m.fingerprint.length > 0) {
+    w.tag(74);
+    w.bytes(m.fingerprint);
+  }
+  if (m.planVersion !== 0) {
+    w.tag(80);
+    w.varint32(m.planVersion);
+  }
+  if (m.namespace !== "") {
+    w.tag(90);
+    w.string(m.namespace);
+  }
+  if (m.requester !== "") {
+    w.tag(98);
+    w.string(m.requester);
+  }
+  if (m.requesterAuthenticated) {
+    w.tag(104);
+    w.bool(m.requesterAuthenticated);
+  }
+  for (const item of m.from) {
+    w.tag(114);
+    w.string(item);
+  }
+  if (m.need !== 0) {
+    w.tag(120);
+    w.varint32(m.need);
+  }
+  if (m.requesterMayDecide) {
+    w.tag(128);
+    w.bool(m.requesterMayDecide);
+  }
+  if (!Object.is(m.expiresAtMs, 0)) {
+    w.tag(137);
+    w.double(m.expiresAtMs);
+  }
+  for (const item of m.guards) {
+    w.tag(146);
+    const at = w.begin();
+    writeProposalGuard(w, item);
+    w.end(at);
+  }
+  if (m.display !== undefined) {
+    w.tag(154);
+    const at = w.begin();
+    writeProposalDisplay(w, m.display);
+    w.end(at);
+  }
+  if (m.revises !== 0) {
+    w.tag(160);
+    w.varint32(m.revises);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalDeclaration` up to `end`, which is the reader's limit. */
+export function readProposalDeclaration(r: WireReader, end: number): ProposalDeclarationShape {
+  let key: string = "";
+  let uuid: string = "";
+  let name: string = "";
+  let scope: OperationScope = 0;
+  let task: number = 0;
+  let discriminator: string | undefined;
+  let target: string = "";
+  let payload: Uint8Array | undefined;
+  let fingerprint: Uint8Array = EMPTY_BYTES;
+  let planVersion: number = 0;
+  let namespace: string = "";
+  let requester: string = "";
+  let requesterAuthenticated: boolean = false;
+  const from: string[] = [];
+  let need: number = 0;
+  let requesterMayDecide: boolean = false;
+  let expiresAtMs: number = 0;
+  const guards: ProposalGuardShape[] = [];
+  let display: ProposalDisplayShape | undefined;
+  let revises: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        key = r.string();
+        break;
+      case 18:
+        uuid = r.string();
+        break;
+      case 26:
+        name = r.string();
+        break;
+      case 32:
+        scope = r.int32() as OperationScope;
+        break;
+      case 40:
+        task = r.varint32();
+        break;
+      case 50:
+        discriminator = r.string();
+        break;
+      case 58:
+        target = r.string();
+        break;
+      case 66:
+        payload = r.bytes();
+        break;
+      case 74:
+        fingerprint = r.bytes();
+        break;
+      case 80:
+        planVersion = r.varint32();
+        break;
+      case 90:
+        namespace = r.string();
+        break;
+      case 98:
+        requester = r.string();
+        break;
+      case 104:
+        requesterAuthenticated = r.bool();
+        break;
+      case 114:
+        from.push(r.string());
+        break;
+      case 120:
+        need = r.varint32();
+        break;
+      case 128:
+        requesterMayDecide = r.bool();
+        break;
+      case 137:
+        expiresAtMs = r.double();
+        break;
+      case 146:
+        guards.push(readProposalGuard(r, r.enter()));
+        r.leave(end);
+        break;
+      case 154:
+        display = readProposalDisplay(r, r.enter());
+        r.leave(end);
+        break;
+      case 160:
+        revises = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    key,
+    uuid,
+    name,
+    scope,
+    task,
+    discriminator,
+    target,
+    payload,
+    fingerprint,
+    planVersion,
+    namespace,
+    requester,
+    requesterAuthenticated,
+    from,
+    need,
+    requesterMayDecide,
+    expiresAtMs,
+    guards,
+    display,
+    revises,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalDeclaration` into bytes of its own. */
+export function encodeProposalDeclaration(m: ProposalDeclarationShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalDeclaration(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalDeclaration`; its bytes fields are views of `bytes`. */
+export function decodeProposalDeclaration(bytes: Uint8Array): ProposalDeclarationShape {
+  const r = new WireReader(bytes);
+  return readProposalDeclaration(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalGuard`; its fields are described in event_pb.ts. */
+export interface ProposalGuardShape {
+  name: string;
+  value: string;
+  step: number;
+  observedAtMs: number;
+  maxAgeMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalGuard`. */
+export function writeProposalGuard(w: WireWriter, m: ProposalGuardShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.value !== "") {
+    w.tag(18);
+    w.string(m.value);
+  }
+  if (m.step !== 0) {
+    w.tag(24);
+    w.varint32(m.step);
+  }
+  if (!Object.is(m.observedAtMs, 0)) {
+    w.tag(33);
+    w.double(m.observedAtMs);
+  }
+  if (!Object.is(m.maxAgeMs, 0)) {
+    w.tag(41);
+    w.double(m.maxAgeMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalGuard` up to `end`, which is the reader's limit. */
+export function readProposalGuard(r: WireReader, end: number): ProposalGuardShape {
+  let name: string = "";
+  let value: string = "";
+  let step: number = 0;
+  let observedAtMs: number = 0;
+  let maxAgeMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        value = r.string();
+        break;
+      case 24:
+        step = r.varint32();
+        break;
+      case 33:
+        observedAtMs = r.double();
+        break;
+      case 41:
+        maxAgeMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    value,
+    step,
+    observedAtMs,
+    maxAgeMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalGuard` into bytes of its own. */
+export function encodeProposalGuard(m: ProposalGuardShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalGuard(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalGuard`; its bytes fields are views of `bytes`. */
+export function decodeProposalGuard(bytes: Uint8Array): ProposalGuardShape {
+  const r = new WireReader(bytes);
+  return readProposalGuard(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalMade`; its fields are described in event_pb.ts. */
+export interface ProposalMadeShape {
+  proposal: number;
+  declaration?: ProposalDeclarationShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalMade`. */
+export function writeProposalMade(w: WireWriter, m: ProposalMadeShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+  if (m.declaration !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeProposalDeclaration(w, m.declaration);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalMade` up to `end`, which is the reader's limit. */
+export function readProposalMade(r: WireReader, end: number): ProposalMadeShape {
+  let proposal: number = 0;
+  let declaration: ProposalDeclarationShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      case 18:
+        declaration = readProposalDeclaration(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+    declaration,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalMade` into bytes of its own. */
+export function encodeProposalMade(m: ProposalMadeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalMade(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalMade`; its bytes fields are views of `bytes`. */
+export function decodeProposalMade(bytes: Uint8Array): ProposalMadeShape {
+  const r = new WireReader(bytes);
+  return readProposalMade(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalDecided`; its fields are described in event_pb.ts. */
+export interface ProposalDecidedShape {
+  proposal: number;
+  verdict: ProposalVerdict;
+  principal: string;
+  authenticated: boolean;
+  roles: string[];
+  reason: string;
+  next: ProposalStatus;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalDecided`. */
+export function writeProposalDecided(w: WireWriter, m: ProposalDecidedShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+  if (m.verdict !== 0) {
+    w.tag(16);
+    w.int32(m.verdict);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  if (m.authenticated) {
+    w.tag(32);
+    w.bool(m.authenticated);
+  }
+  for (const item of m.roles) {
+    w.tag(42);
+    w.string(item);
+  }
+  if (m.reason !== "") {
+    w.tag(50);
+    w.string(m.reason);
+  }
+  if (m.next !== 0) {
+    w.tag(56);
+    w.int32(m.next);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalDecided` up to `end`, which is the reader's limit. */
+export function readProposalDecided(r: WireReader, end: number): ProposalDecidedShape {
+  let proposal: number = 0;
+  let verdict: ProposalVerdict = 0;
+  let principal: string = "";
+  let authenticated: boolean = false;
+  const roles: string[] = [];
+  let reason: string = "";
+  let next: ProposalStatus = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      case 16:
+        verdict = r.int32() as ProposalVerdict;
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 32:
+        authenticated = r.bool();
+        break;
+      case 42:
+        roles.push(r.string());
+        break;
+      case 50:
+        reason = r.string();
+        break;
+      case 56:
+        next = r.int32() as ProposalStatus;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+    verdict,
+    principal,
+    authenticated,
+    roles,
+    reason,
+    next,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalDecided` into bytes of its own. */
+export function encodeProposalDecided(m: ProposalDecidedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalDecided(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalDecided`; its bytes fields are views of `bytes`. */
+export function decodeProposalDecided(bytes: Uint8Array): ProposalDecidedShape {
+  const r = new WireReader(bytes);
+  return readProposalDecided(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalEnded`; its fields are described in event_pb.ts. */
+export interface ProposalEndedShape {
+  proposal: number;
+  status: ProposalStatus;
+  principal: string;
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalEnded`. */
+export function writeProposalEnded(w: WireWriter, m: ProposalEndedShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalEnded` up to `end`, which is the reader's limit. */
+export function readProposalEnded(r: WireReader, end: number): ProposalEndedShape {
+  let proposal: number = 0;
+  let status: ProposalStatus = 0;
+  let principal: string = "";
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as ProposalStatus;
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+    status,
+    principal,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalEnded` into bytes of its own. */
+export function encodeProposalEnded(m: ProposalEndedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalEnded(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalEnded`; its bytes fields are views of `bytes`. */
+export function decodeProposalEnded(bytes: Uint8Array): ProposalEndedShape {
+  const r = new WireReader(bytes);
+  return readProposalEnded(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ConsumedApproval`; its fields are described in event_pb.ts. */
+export interface ConsumedApprovalShape {
+  proposal: number;
+  standing: ApproverStandingShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.ConsumedApproval`. */
+export function writeConsumedApproval(w: WireWriter, m: ConsumedApprovalShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+  for (const item of m.standing) {
+    w.tag(18);
+    const at = w.begin();
+    writeApproverStanding(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ConsumedApproval` up to `end`, which is the reader's limit. */
+export function readConsumedApproval(r: WireReader, end: number): ConsumedApprovalShape {
+  let proposal: number = 0;
+  const standing: ApproverStandingShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      case 18:
+        standing.push(readApproverStanding(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+    standing,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ConsumedApproval` into bytes of its own. */
+export function encodeConsumedApproval(m: ConsumedApprovalShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeConsumedApproval(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ConsumedApproval`; its bytes fields are views of `bytes`. */
+export function decodeConsumedApproval(bytes: Uint8Array): ConsumedApprovalShape {
+  const r = new WireReader(bytes);
+  return readConsumedApproval(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ApproverStanding`; its fields are described in event_pb.ts. */
+export interface ApproverStandingShape {
+  principal: string;
+  roles: string[];
+}
+
+/** Appends the fields of a `pawl.log.v1.ApproverStanding`. */
+export function writeApproverStanding(w: WireWriter, m: ApproverStandingShape): void {
+  if (m.principal !== "") {
+    w.tag(10);
+    w.string(m.principal);
+  }
+  for (const item of m.roles) {
+    w.tag(18);
+    w.string(item);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ApproverStanding` up to `end`, which is the reader's limit. */
+export function readApproverStanding(r: WireReader, end: number): ApproverStandingShape {
+  let principal: string = "";
+  const roles: string[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        principal = r.string();
+        break;
+      case 18:
+        roles.push(r.string());
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    principal,
+    roles,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ApproverStanding` into bytes of its own. */
+export function encodeApproverStanding(m: ApproverStandingShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeApproverStanding(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ApproverStanding`; its bytes fields are views of `bytes`. */
+export function decodeApproverStanding(bytes: Uint8Array): ApproverStandingShape {
+  const r = new WireReader(bytes);
+  return readApproverStanding(r, r.limit);
 }

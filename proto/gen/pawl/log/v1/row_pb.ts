@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Label, LeaseEndReason, OperationDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
+import type { Label, LeaseEndReason, OperationDeclaration, ProposalDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
 import { file_pawl_log_v1_event } from "./event_pb.js";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
@@ -17,6 +17,10 @@ import type { Payload } from "../../v1/payload_pb.js";
 import { file_pawl_v1_payload } from "../../v1/payload_pb.js";
 import type { Plan } from "../../v1/plan_pb.js";
 import { file_pawl_v1_plan } from "../../v1/plan_pb.js";
+import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+import { file_pawl_v1_proposal } from "../../v1/proposal_pb.js";
+import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
+import { file_pawl_v1_proposal_status } from "../../v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import { file_pawl_v1_review } from "../../v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
@@ -27,7 +31,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIs0GCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKVBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNIpUECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgi1wEKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA1CBgoEX2tleSK2AgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0iwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoAWIGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIpIHCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKVBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNIr4ECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgSEAoIcHJvcG9zYWwYFiABKA0SFQoNcmV0cnlfYWxsb3dlZBgXIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSLCAQoHV2FpdFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIxCgtkZWNsYXJhdGlvbhgDIAEoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhIUCgxvcGVuZWRfYXRfbXMYBCABKAESJQoFZW5kZWQYBSABKAsyFi5wYXdsLmxvZy52MS5XYWl0RW5kZWQSEwoLZW5kZWRfZXZlbnQYBiABKA0SFAoMY2xvc2VkX2F0X21zGAcgASgBIugCCgtQcm9wb3NhbFJvdxIOCgZudW1iZXIYASABKA0SNQoLZGVjbGFyYXRpb24YAiABKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2xhcmF0aW9uEicKBnN0YXR1cxgDIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIzCglkZWNpc2lvbnMYBSADKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lzaW9uUm93EhYKDnByb3Bvc2VkX2F0X21zGAYgASgBEhYKDmFwcHJvdmVkX2F0X21zGAcgASgBEhMKC2VuZGVkX2F0X21zGAggASgBEhAKCGVuZGVkX2J5GAkgASgJEhIKCmVuZF9yZWFzb24YCiABKAkSEgoKcmV2aXNlZF9ieRgLIAEoDRIRCglvcGVyYXRpb24YDCABKA0SEQoJaW50ZW50X2lkGA0gASgJIqABChNQcm9wb3NhbERlY2lzaW9uUm93EikKB3ZlcmRpY3QYASABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAiABKAkSFQoNYXV0aGVudGljYXRlZBgDIAEoCBINCgVyb2xlcxgEIAMoCRIOCgZyZWFzb24YBSABKAkSFQoNZGVjaWRlZF9hdF9tcxgGIAEoAWIGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -251,6 +255,20 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: uint32 wait_count = 31;
    */
   waitCount: number;
+
+  /**
+   * Proposals, when not split.
+   *
+   * @generated from field: repeated pawl.log.v1.ProposalRow proposals = 38;
+   */
+  proposals: ProposalRow[];
+
+  /**
+   * Number of proposals, also when split.
+   *
+   * @generated from field: uint32 proposal_count = 39;
+   */
+  proposalCount: number;
 
   /**
    * Who paused it, when and why. Absent while it is not paused.
@@ -608,6 +626,20 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
    * @generated from field: bool earlier_doubt = 21;
    */
   earlierDoubt: boolean;
+
+  /**
+   * Number of the proposal whose approval it consumed, plus 1. 0: none.
+   *
+   * @generated from field: uint32 proposal = 22;
+   */
+  proposal: number;
+
+  /**
+   * True when a person said in a review that it may be called again, whatever became of its approval.
+   *
+   * @generated from field: bool retry_allowed = 23;
+   */
+  retryAllowed: boolean;
 };
 
 /**
@@ -861,4 +893,165 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 6);
+
+/**
+ * A proposal.
+ *
+ * @generated from message pawl.log.v1.ProposalRow
+ */
+export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
+  /**
+   * Number of the proposal in its run, from 0.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: pawl.log.v1.ProposalDeclaration declaration = 2;
+   */
+  declaration?: ProposalDeclaration | undefined;
+
+  /**
+   * Where it stands.
+   *
+   * @generated from field: pawl.v1.ProposalStatus status = 3;
+   */
+  status: ProposalStatus;
+
+  /**
+   * Version of the proposal.
+   *
+   * @generated from field: uint32 version = 4;
+   */
+  version: number;
+
+  /**
+   * What was decided, in order.
+   *
+   * @generated from field: repeated pawl.log.v1.ProposalDecisionRow decisions = 5;
+   */
+  decisions: ProposalDecisionRow[];
+
+  /**
+   * When it was proposed, ms since the Unix epoch.
+   *
+   * @generated from field: double proposed_at_ms = 6;
+   */
+  proposedAtMs: number;
+
+  /**
+   * When enough people had approved it. 0: never.
+   *
+   * @generated from field: double approved_at_ms = 7;
+   */
+  approvedAtMs: number;
+
+  /**
+   * When it reached a final state. 0: not yet.
+   *
+   * @generated from field: double ended_at_ms = 8;
+   */
+  endedAtMs: number;
+
+  /**
+   * Who withdrew or revoked it.
+   *
+   * @generated from field: string ended_by = 9;
+   */
+  endedBy: string;
+
+  /**
+   * Why it ended.
+   *
+   * @generated from field: string end_reason = 10;
+   */
+  endReason: string;
+
+  /**
+   * Number of the proposal that took its place, plus 1. 0: none.
+   *
+   * @generated from field: uint32 revised_by = 11;
+   */
+  revisedBy: number;
+
+  /**
+   * Number of the operation that consumed it, plus 1. 0: none.
+   *
+   * @generated from field: uint32 operation = 12;
+   */
+  operation: number;
+
+  /**
+   * Call that consumed it.
+   *
+   * @generated from field: string intent_id = 13;
+   */
+  intentId: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalRow.
+ * Use `create(ProposalRowSchema)` to create a new message.
+ */
+export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 7);
+
+/**
+ * One decision.
+ *
+ * @generated from message pawl.log.v1.ProposalDecisionRow
+ */
+export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
+  /**
+   * What.
+   *
+   * @generated from field: pawl.v1.ProposalVerdict verdict = 1;
+   */
+  verdict: ProposalVerdict;
+
+  /**
+   * Who.
+   *
+   * @generated from field: string principal = 2;
+   */
+  principal: string;
+
+  /**
+   * False: the principal proved nothing.
+   *
+   * @generated from field: bool authenticated = 3;
+   */
+  authenticated: boolean;
+
+  /**
+   * Roles that it held.
+   *
+   * @generated from field: repeated string roles = 4;
+   */
+  roles: string[];
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * When, ms since the Unix epoch.
+   *
+   * @generated from field: double decided_at_ms = 6;
+   */
+  decidedAtMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalDecisionRow.
+ * Use `create(ProposalDecisionRowSchema)` to create a new message.
+ */
+export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 8);
 

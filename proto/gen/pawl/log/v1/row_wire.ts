@@ -4,8 +4,8 @@
 // are refused; a known field with a foreign wire type is skipped like an unknown one.
 
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { LabelShape, OperationDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readLabel, readOperationDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeOperationDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { LabelShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readLabel, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { WireWriter } from "../../../../wire/writer.js";
@@ -14,6 +14,8 @@ import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { LeaseEndReason } from "./event_pb.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
+import type { ProposalVerdict } from "../../v1/proposal_pb.js";
 
 /** A plain `pawl.log.v1.RunRow`; its fields are described in row_pb.ts. */
 export interface RunRowShape {
@@ -50,6 +52,8 @@ export interface RunRowShape {
   reviewCount: number;
   waits: WaitRowShape[];
   waitCount: number;
+  proposals: ProposalRowShape[];
+  proposalCount: number;
   pause?: RunPauseShape | undefined;
 }
 
@@ -193,6 +197,16 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(248);
     w.varint32(m.waitCount);
   }
+  for (const item of m.proposals) {
+    w.tag(306);
+    const at = w.begin();
+    writeProposalRow(w, item);
+    w.end(at);
+  }
+  if (m.proposalCount !== 0) {
+    w.tag(312);
+    w.varint32(m.proposalCount);
+  }
   if (m.pause !== undefined) {
     w.tag(354);
     const at = w.begin();
@@ -234,6 +248,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let reviewCount: number = 0;
   const waits: WaitRowShape[] = [];
   let waitCount: number = 0;
+  const proposals: ProposalRowShape[] = [];
+  let proposalCount: number = 0;
   let pause: RunPauseShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
@@ -338,6 +354,13 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 248:
         waitCount = r.varint32();
         break;
+      case 306:
+        proposals.push(readProposalRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 312:
+        proposalCount = r.varint32();
+        break;
       case 354:
         pause = readRunPause(r, r.enter());
         r.leave(end);
@@ -378,6 +401,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     reviewCount,
     waits,
     waitCount,
+    proposals,
+    proposalCount,
     pause,
   };
 }
@@ -722,6 +747,8 @@ export interface OperationRowShape {
   task: number;
   settledIntentId: string;
   earlierDoubt: boolean;
+  proposal: number;
+  retryAllowed: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationRow`. */
@@ -814,6 +841,14 @@ export function writeOperationRow(w: WireWriter, m: OperationRowShape): void {
     w.tag(168);
     w.bool(m.earlierDoubt);
   }
+  if (m.proposal !== 0) {
+    w.tag(176);
+    w.varint32(m.proposal);
+  }
+  if (m.retryAllowed) {
+    w.tag(184);
+    w.bool(m.retryAllowed);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationRow` up to `end`, which is the reader's limit. */
@@ -839,6 +874,8 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
   let task: number = 0;
   let settledIntentId: string = "";
   let earlierDoubt: boolean = false;
+  let proposal: number = 0;
+  let retryAllowed: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -907,6 +944,12 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
       case 168:
         earlierDoubt = r.bool();
         break;
+      case 176:
+        proposal = r.varint32();
+        break;
+      case 184:
+        retryAllowed = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -933,6 +976,8 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
     task,
     settledIntentId,
     earlierDoubt,
+    proposal,
+    retryAllowed,
   };
 }
 
@@ -1358,4 +1403,268 @@ export function encodeWaitRow(m: WaitRowShape): Uint8Array {
 export function decodeWaitRow(bytes: Uint8Array): WaitRowShape {
   const r = new WireReader(bytes);
   return readWaitRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalRow`; its fields are described in row_pb.ts. */
+export interface ProposalRowShape {
+  number: number;
+  declaration?: ProposalDeclarationShape | undefined;
+  status: ProposalStatus;
+  version: number;
+  decisions: ProposalDecisionRowShape[];
+  proposedAtMs: number;
+  approvedAtMs: number;
+  endedAtMs: number;
+  endedBy: string;
+  endReason: string;
+  revisedBy: number;
+  operation: number;
+  intentId: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalRow`. */
+export function writeProposalRow(w: WireWriter, m: ProposalRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.declaration !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeProposalDeclaration(w, m.declaration);
+    w.end(at);
+  }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+  if (m.version !== 0) {
+    w.tag(32);
+    w.varint32(m.version);
+  }
+  for (const item of m.decisions) {
+    w.tag(42);
+    const at = w.begin();
+    writeProposalDecisionRow(w, item);
+    w.end(at);
+  }
+  if (!Object.is(m.proposedAtMs, 0)) {
+    w.tag(49);
+    w.double(m.proposedAtMs);
+  }
+  if (!Object.is(m.approvedAtMs, 0)) {
+    w.tag(57);
+    w.double(m.approvedAtMs);
+  }
+  if (!Object.is(m.endedAtMs, 0)) {
+    w.tag(65);
+    w.double(m.endedAtMs);
+  }
+  if (m.endedBy !== "") {
+    w.tag(74);
+    w.string(m.endedBy);
+  }
+  if (m.endReason !== "") {
+    w.tag(82);
+    w.string(m.endReason);
+  }
+  if (m.revisedBy !== 0) {
+    w.tag(88);
+    w.varint32(m.revisedBy);
+  }
+  if (m.operation !== 0) {
+    w.tag(96);
+    w.varint32(m.operation);
+  }
+  if (m.intentId !== "") {
+    w.tag(106);
+    w.string(m.intentId);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalRow` up to `end`, which is the reader's limit. */
+export function readProposalRow(r: WireReader, end: number): ProposalRowShape {
+  let number: number = 0;
+  let declaration: ProposalDeclarationShape | undefined;
+  let status: ProposalStatus = 0;
+  let version: number = 0;
+  const decisions: ProposalDecisionRowShape[] = [];
+  let proposedAtMs: number = 0;
+  let approvedAtMs: number = 0;
+  let endedAtMs: number = 0;
+  let endedBy: string = "";
+  let endReason: string = "";
+  let revisedBy: number = 0;
+  let operation: number = 0;
+  let intentId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        declaration = readProposalDeclaration(r, r.enter());
+        r.leave(end);
+        break;
+      case 24:
+        status = r.int32() as ProposalStatus;
+        break;
+      case 32:
+        version = r.varint32();
+        break;
+      case 42:
+        decisions.push(readProposalDecisionRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 49:
+        proposedAtMs = r.double();
+        break;
+      case 57:
+        approvedAtMs = r.double();
+        break;
+      case 65:
+        endedAtMs = r.double();
+        break;
+      case 74:
+        endedBy = r.string();
+        break;
+      case 82:
+        endReason = r.string();
+        break;
+      case 88:
+        revisedBy = r.varint32();
+        break;
+      case 96:
+        operation = r.varint32();
+        break;
+      case 106:
+        intentId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    declaration,
+    status,
+    version,
+    decisions,
+    proposedAtMs,
+    approvedAtMs,
+    endedAtMs,
+    endedBy,
+    endReason,
+    revisedBy,
+    operation,
+    intentId,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalRow` into bytes of its own. */
+export function encodeProposalRow(m: ProposalRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalRow`; its bytes fields are views of `bytes`. */
+export function decodeProposalRow(bytes: Uint8Array): ProposalRowShape {
+  const r = new WireReader(bytes);
+  return readProposalRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ProposalDecisionRow`; its fields are described in row_pb.ts. */
+export interface ProposalDecisionRowShape {
+  verdict: ProposalVerdict;
+  principal: string;
+  authenticated: boolean;
+  roles: string[];
+  reason: string;
+  decidedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalDecisionRow`. */
+export function writeProposalDecisionRow(w: WireWriter, m: ProposalDecisionRowShape): void {
+  if (m.verdict !== 0) {
+    w.tag(8);
+    w.int32(m.verdict);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+  if (m.authenticated) {
+    w.tag(24);
+    w.bool(m.authenticated);
+  }
+  for (const item of m.roles) {
+    w.tag(34);
+    w.string(item);
+  }
+  if (m.reason !== "") {
+    w.tag(42);
+    w.string(m.reason);
+  }
+  if (!Object.is(m.decidedAtMs, 0)) {
+    w.tag(49);
+    w.double(m.decidedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalDecisionRow` up to `end`, which is the reader's limit. */
+export function readProposalDecisionRow(r: WireReader, end: number): ProposalDecisionRowShape {
+  let verdict: ProposalVerdict = 0;
+  let principal: string = "";
+  let authenticated: boolean = false;
+  const roles: string[] = [];
+  let reason: string = "";
+  let decidedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        verdict = r.int32() as ProposalVerdict;
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      case 24:
+        authenticated = r.bool();
+        break;
+      case 34:
+        roles.push(r.string());
+        break;
+      case 42:
+        reason = r.string();
+        break;
+      case 49:
+        decidedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    verdict,
+    principal,
+    authenticated,
+    roles,
+    reason,
+    decidedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalDecisionRow` into bytes of its own. */
+export function encodeProposalDecisionRow(m: ProposalDecisionRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalDecisionRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalDecisionRow`; its bytes fields are views of `bytes`. */
+export function decodeProposalDecisionRow(bytes: Uint8Array): ProposalDecisionRowShape {
+  const r = new WireReader(bytes);
+  return readProposalDecisionRow(r, r.limit);
 }
