@@ -52,6 +52,7 @@ export async function embedKernel(options: EmbedOptions): Promise<Embedding> {
     const kernel = await openKernel({
       store: folder.store,
       secret: folder.secret,
+      disk: { ballast: folder.ballast },
       log,
       meter: metrics,
       onFault: ({ error, command }) => options.onFault?.(error, command),

@@ -356,7 +356,7 @@ export class Kernel implements KernelApi {
     this.#parts.startUp.close();
     await this.#parts.scrubber.close();
     await this.#loop.drained();
-    this.#parts.disk.close();
+    await this.#parts.disk.close();
     await this.#parts.checkpointer.close();
     await this.#loop.drained();
     this.#loop.close();

@@ -3,7 +3,7 @@ import type { Fence, Store } from "../log/store.js";
 import { type Log, silentLog } from "../observe/log.js";
 import { type Meter, noMeter } from "../observe/meter.js";
 import { Committer } from "./committer.js";
-import { DiskWatch } from "./disk-watch.js";
+import { type DiskOptions, DiskWatch } from "./disk-watch.js";
 import type { Fault } from "./fault-log.js";
 import { Hold } from "./hold.js";
 import { Kernel } from "./kernel.js";
@@ -45,6 +45,7 @@ export interface OpenKernelOptions {
   readonly random?: Random;
   readonly checkpoint?: CheckpointOptions;
   readonly scrub?: ScrubOptions;
+  readonly disk?: DiskOptions;
   /** Told of faults of the kernel's own code; default: the log alone. */
   readonly onFault?: (fault: Fault) => void;
   /** Default: silent. */
@@ -68,7 +69,10 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const residency = new Residency(runs);
   const positions = codecOf(options, recovery);
   const committer = new Committer(store, fence, recovery.head);
-  const disk = new DiskWatch(store, timers, (error) => loop.fail(error));
+  const disk = new DiskWatch({
+    ...{ store, timers, onError: (error: unknown) => loop.fail(error) },
+    ...(options.disk === undefined ? {} : { options: options.disk }),
+  });
   const admit = (): Rejection | undefined => disk.refuseNew();
   const setAside = new SetAside({ store, fence, partition });
   const checkpointer = new Checkpointer({

@@ -6,7 +6,7 @@
  * STORE.new     only while a store is being made: says that what lies beside it may be finished or made anew
  * secret        32 random bytes, mode 0600; the key of the MACs of positions
  * db/           LevelDB
- * ballast       reserved: space that is given back when the disk is full
+ * ballast       random bytes: space that is given back when the disk is nearly full (see ballast.ts)
  * kernel.json   pid and port of the kernel that has the store open; a hint, never a lock
  * write-failed  an empty file: the last handle ended in a failed write (see leveldb-log.ts)
  * ```

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { type Ballast, FileBallast, releaseWhenFull, removeBallast } from "./ballast.js";
 import {
   FOLDER,
   findLivingKernel,
@@ -34,6 +35,8 @@ export interface OpenDataFolderOptions {
   readonly partition?: number;
   /** Whether every LevelDB table is read and checked before the store opens, as `pawl verify` does; default false. */
   readonly checksAllTables?: boolean;
+  /** Bytes of the ballast; default `BALLAST_BYTES`. */
+  readonly ballastBytes?: number;
   /** Wall clock, ms; read once, for a new store. Default `Date.now`. */
   readonly nowMs?: () => number;
   /** Makes the id of a new store, a lower-case UUID; default a random one. */
@@ -54,6 +57,8 @@ export interface DataFolder {
   readonly meta: StoreMeta;
   /** 32 bytes: the key of the MACs of positions. Never logged. A folder that lost it gets a new one, and no position given before is known. */
   readonly secret: Uint8Array;
+  /** Space that a kernel keeps for bad times; made by `build` only. */
+  readonly ballast: Ballast;
   /** Closes the store. */
   close(): Promise<void>;
 }
@@ -111,6 +116,7 @@ async function openExisting(
     tail: existsSync(failureMark) ? "torn" : "strict",
     isWhole: options.checksAllTables ?? false,
   });
+  await releaseWhenFull(directory);
   const level = await LevelStore.open({
     directory: database,
     partition,
@@ -127,7 +133,8 @@ async function openExisting(
     // Left by a second maker that found the store made.
     await rm(join(directory, FOLDER.creating), { force: true });
     const store = faults === undefined ? level : new FaultStore(level, faults);
-    return { directory, isNew, store, meta, secret, close: () => store.close() };
+    const ballast = new FileBallast(directory, options.ballastBytes);
+    return { directory, isNew, store, meta, secret, ballast, close: () => store.close() };
   } catch (error) {
     await level.close();
     throw error;
@@ -146,6 +153,8 @@ function requireSameStore(file: StoreFile, { identity }: StoreMeta): void {
 /** Leaves the mark that `checkLevelFiles` goes by. Synchronous: nothing may be told before it is there. */
 function markFailure(directory: string, path: string): void {
   try {
+    // The mark itself may need the room.
+    removeBallast(directory);
     closeSync(openSync(path, "w", 0o600));
     const folder = openSync(directory, "r");
     fsyncSync(folder);

@@ -23,8 +23,8 @@ export const WATERMARKS_DEFAULT: Watermarks = {
 /** Everything is let in. */
 export const ADMIT_ALL: Admission = { newRuns: true, completions: true };
 
-// Letting in again begins a quarter above the bound, or a disk at the bound would open and close with every run.
-const REOPEN_FACTOR = 1.25;
+/** Letting in again begins a quarter above the bound, or a disk at the bound would open and close with every run. */
+export const REOPEN_FACTOR: number = 1.25;
 
 /**
  * What is let in with so many free bytes, given what was let in before. Completions are let in for as long as new runs

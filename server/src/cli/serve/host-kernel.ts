@@ -57,6 +57,7 @@ export async function hostKernel(context: CliContext, options: HostOptions): Pro
     const kernel = await openKernel({
       store: crash === undefined ? folder.store : new CrashStore(folder.store, crash),
       secret: folder.secret,
+      disk: { ballast: folder.ballast },
       ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
       log,
       meter: metrics,
