@@ -25,6 +25,13 @@ function leaves(command: Command, words: string): { name: string; command: Comma
 
 const commands = leaves(program, "pawl");
 
+/** Of every command that talks to a kernel: described once, in the rules for all. */
+const COMMON = ["--token-file <file>"];
+
+function ownOptions(command: Command): string[] {
+  return command.options.map(({ flags }) => flags).filter((flags) => !COMMON.includes(flags));
+}
+
 /** The part of the page below a command's heading. */
 function sectionOf(name: string): string {
   const [, section = ""] = page.split(`\n### \`${name}\`\n`);
@@ -41,7 +48,7 @@ describe("docs/reference/cli.md", () => {
   });
 
   it.each(
-    commands.flatMap(({ name, command }) => command.options.map(({ flags }) => [name, flags])),
+    commands.flatMap(({ name, command }) => ownOptions(command).map((flags) => [name, flags])),
   )("in the section on %s explains %s", (name, flags) => {
     expect(sectionOf(name)).toMatch(
       new RegExp(`^\\| \`${flags.replaceAll(/[[\]]/g, "\\$&")}\` *\\| \\S`, "m"),
@@ -51,13 +58,18 @@ describe("docs/reference/cli.md", () => {
   it("names no option that a command does not have", () => {
     for (const { name, command } of commands) {
       const named = [...sectionOf(name).matchAll(/^\| `(--[^`]+)`/gm)].map((match) => match[1]);
-      expect(named.sort()).toEqual(command.options.map(({ flags }) => flags).sort());
+      expect(named.sort()).toEqual(ownOptions(command).sort());
     }
   });
 
   it("has no section on a command that is not there", () => {
     const headings = [...page.matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
     expect(headings.sort()).toEqual(commands.map(({ name }) => name).sort());
+  });
+
+  it.each(COMMON)("explains %s in the rules for every command", (flags) => {
+    const [rules = ""] = page.split("\n## Kernel\n");
+    expect(rules).toContain(`\`${flags}\``);
   });
 
   it("names the arguments of each command", () => {

@@ -311,7 +311,7 @@ describe("the sequences of these tests", () => {
       machine.start(startOf(moves[0]));
       play(machine, moves[1]);
     }
-    const never = ["runFaulted", "storeCreated", "checkpointSealed"];
+    const never = ["runFaulted", "storeCreated", "checkpointSealed", "namespaceCreated"];
     expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
     expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
     expect([...runs].toSorted()).toEqual([...runTransitions.keys()].toSorted());
@@ -347,6 +347,7 @@ const allEvents = [
   "proposalMade",
   "proposalDecided",
   "proposalEnded",
+  "namespaceCreated",
 ];
 
 type Body = Recorded["body"];

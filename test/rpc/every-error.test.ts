@@ -4,6 +4,7 @@ import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { adminCases } from "./support/admin-cases.js";
 import type { Case, World } from "./support/error-case.js";
 import { claim, complete, leasedRun, oneTask, textOf } from "./support/fixtures.js";
 import { itemCases } from "./support/item-cases.js";
@@ -23,6 +24,7 @@ const cases: readonly Case[] = [
   ...waitCases,
   ...operationCases,
   ...reviewCases,
+  ...adminCases,
 ];
 
 describe.each(["grpc", "json"] as const)("over %s", (protocol) => {

@@ -15,6 +15,8 @@ const unionFile = new URL("../../server/src/core/rejection.ts", import.meta.url)
 
 /** Codes as the comments of the protos promise them, by hand. */
 const promised: Readonly<Record<string, string>> = {
+  PAWL_UNAUTHENTICATED: "UNAUTHENTICATED",
+  PAWL_PERMISSION_DENIED: "PERMISSION_DENIED",
   PAWL_INVALID_FIELD: "INVALID_ARGUMENT",
   PAWL_TOO_LARGE: "INVALID_ARGUMENT",
   PAWL_INVALID_POSITION: "INVALID_ARGUMENT",
@@ -61,6 +63,7 @@ const numbers: Readonly<Record<string, number>> = {
   INTERNAL: 13,
   UNAVAILABLE: 14,
   DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
 };
 
 describe("the table of reasons", () => {

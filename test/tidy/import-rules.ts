@@ -7,6 +7,7 @@ export type Zone =
   | "core"
   | "log"
   | "kernel"
+  | "access"
   | "rpc"
   | "observe"
   | "cli"
@@ -38,20 +39,22 @@ const RULES: Readonly<Record<Zone, Rule>> = {
     packages: [PROTOBUF, "@opentelemetry/api"],
     mayUseNode: true,
   },
+  // Roles, the table of methods, the token file: what the edge enforces and `pawl token` writes.
+  access: { zones: ["access", "core"], packages: [], mayUseNode: true },
   rpc: {
-    zones: ["rpc", "kernel", "core", "observe", "proto"],
+    zones: ["rpc", "access", "kernel", "core", "observe", "proto"],
     packages: [PROTOBUF, ...TRANSPORT, "canonicalize"],
     mayUseNode: true,
   },
   observe: { zones: ["observe", "proto"], packages: ["pino", "prom-client"], mayUseNode: true },
   cli: {
-    zones: ["cli", "observe", "proto"],
+    zones: ["cli", "access", "observe", "proto"],
     packages: [PROTOBUF, ...TRANSPORT, "commander"],
     mayUseNode: true,
   },
   // Where the parts are put together: `pawl serve`, `pawl verify`, the embedded kernel.
   entry: {
-    zones: ["entry", "cli", "rpc", "kernel", "log", "core", "observe", "proto"],
+    zones: ["entry", "cli", "rpc", "access", "kernel", "log", "core", "observe", "proto"],
     packages: [PROTOBUF, ...TRANSPORT, "commander"],
     mayUseNode: true,
   },
@@ -87,14 +90,14 @@ const PACKAGE_FOLDERS: Readonly<Record<string, string>> = {
 };
 
 function everywhere(): Zone[] {
-  const server: Zone[] = ["core", "log", "kernel", "rpc", "observe", "cli", "entry"];
+  const server: Zone[] = ["core", "log", "kernel", "access", "rpc", "observe", "cli", "entry"];
   return ["proto", ...server, "sdk", "examples", "bench", "test", "tools"];
 }
 
 /** The zone of a file, or nothing when no rule speaks of it. */
 export function zoneOf(path: string): Zone | undefined {
   if (ENTRIES.test(path)) return "entry";
-  const inServer = /^server\/src\/(core|log|kernel|rpc|observe|cli)\//.exec(path)?.[1];
+  const inServer = /^server\/src\/(core|log|kernel|access|rpc|observe|cli)\//.exec(path)?.[1];
   if (inServer !== undefined) return inServer as Zone;
   if (/^(?:scripts|proto\/codegen|server\/bin)\//.test(path) || !path.includes("/")) return "tools";
   const folder = /^(proto|examples|bench|test)\//.exec(path)?.[1];

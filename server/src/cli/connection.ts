@@ -1,10 +1,11 @@
-import { type Client, createClient } from "@connectrpc/connect";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { usageError } from "./cli-error.js";
+import { type Credentials, noCredentials } from "./credentials.js";
 
 /** How long one unary call may take. */
 export const CALL_TIMEOUT_MS = 30_000;
@@ -24,10 +25,15 @@ export interface Connection {
 }
 
 /** Connects to the kernel at `url`. Errors: `CliError` when it is no http or https address. */
-export function connect(url: string): Connection {
+export function connect(url: string, { token, tls }: Credentials = noCredentials): Connection {
   const baseUrl = parseUrl(url);
-  const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: IDLE_MS });
-  const transport = createGrpcTransport({ baseUrl, sessionManager });
+  const sessionManager = new Http2SessionManager(
+    baseUrl,
+    { idleConnectionTimeoutMs: IDLE_MS },
+    tls,
+  );
+  const interceptors = token === undefined ? [] : [authorize(token)];
+  const transport = createGrpcTransport({ baseUrl, sessionManager, interceptors });
   return {
     url: baseUrl,
     runs: createClient(RunService, transport),
@@ -39,6 +45,13 @@ export function connect(url: string): Connection {
       // when its socket has ended, and must find the manager's listener then.
       if (sessionManager.state() !== "idle") sessionManager.abort();
     },
+  };
+}
+
+function authorize(token: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
   };
 }
 

@@ -1,15 +1,16 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError } from "commander";
+import type { CredentialOptions } from "./credentials.js";
 import { enumChoices, enumValue } from "./format/enum-word.js";
 
 /** Options of every command that talks to a kernel. */
-export interface KernelOptions {
+export interface KernelOptions extends CredentialOptions {
   readonly json?: boolean;
   readonly url?: string;
   readonly namespace?: string;
 }
 
-/** Adds `--json`, `--url` and `--namespace`. */
+/** Adds `--json`, `--url`, `--namespace`, and how to say who calls. */
 export function addKernelOptions(command: Command): Command {
   return command
     .option("--json", "print JSON: one object, or one a line")
@@ -17,7 +18,11 @@ export function addKernelOptions(command: Command): Command {
       "--url <url>",
       "address of the kernel (default: the one that serves ./.pawl, else http://127.0.0.1:7295)",
     )
-    .option("--namespace <name>", "namespace of the run or operation (default: default)");
+    .option("--namespace <name>", "namespace of the run or operation (default: default)")
+    .option(
+      "--token-file <file>",
+      "file with the token to send (default: PAWL_TOKEN, PAWL_TOKEN_FILE)",
+    );
 }
 
 /** Reads a whole number within bounds. */

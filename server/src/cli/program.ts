@@ -1,11 +1,13 @@
 import { Command } from "commander";
 import { addInfo } from "./commands/info.js";
+import { addNamespaceCommands } from "./commands/namespace.js";
 import { addOpCommands } from "./commands/op.js";
 import { addReport } from "./commands/report.js";
 import { addRestore, type Restore } from "./commands/restore.js";
 import { addReviewsCommands } from "./commands/reviews.js";
 import { addRunCommands } from "./commands/run.js";
 import { addServe, type Serve } from "./commands/serve.js";
+import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
 import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
@@ -46,6 +48,8 @@ export function buildProgram(
   addOpCommands(program, context);
   addReviewsCommands(program, context);
   addInfo(program, context);
+  addNamespaceCommands(program, context);
+  addTokenCommands(program, context);
   inheritSettings(program);
   return program;
 }

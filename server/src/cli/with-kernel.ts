@@ -1,5 +1,6 @@
 import { type Connection, connect } from "./connection.js";
 import type { CliContext } from "./context.js";
+import { readCredentials } from "./credentials.js";
 import { describeError } from "./describe-error.js";
 import { FollowUps } from "./follow-up.js";
 import { findKernelUrl } from "./kernel-url.js";
@@ -24,7 +25,7 @@ export async function withKernel(
 ): Promise<void> {
   const followUps = new FollowUps({ url: options.url, namespace: options.namespace });
   const url = await findKernelUrl(context, options.url);
-  const kernel = connect(url);
+  const kernel = connect(url, await readCredentials(context, options));
   const namespace = options.namespace ?? context.env["PAWL_NAMESPACE"] ?? "";
   try {
     const out = new Output(context, options.json);

@@ -202,6 +202,7 @@ function applyToRun(
     case "storeCreated":
     case "checkpointSealed":
     case "epochBegan":
+    case "namespaceCreated":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
   }
 }

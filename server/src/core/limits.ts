@@ -23,6 +23,8 @@ export const limits = {
   planTasksMax: 5000,
   /** Items of a batch. */
   batchItemsMax: 1000,
+  /** Namespaces of a store, `default` among them. */
+  namespacesMax: 1000,
   /** Labels of a run. */
   labelsMax: 32,
   /** A failure, encoded. */

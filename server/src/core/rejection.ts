@@ -1,5 +1,7 @@
 /** Every reason for which the core refuses a command. One page each in docs/errors. */
 export type RejectionReason =
+  | "PAWL_UNAUTHENTICATED"
+  | "PAWL_PERMISSION_DENIED"
   | "PAWL_INVALID_FIELD"
   | "PAWL_NAMESPACE_NOT_FOUND"
   | "PAWL_RUN_NOT_FOUND"
@@ -73,6 +75,10 @@ export type RejectionDetail =
   | {
       readonly case: "notEntitled";
       readonly value: { principal: string; roles: string[]; from: string[]; isRequester: boolean };
+    }
+  | {
+      readonly case: "permissionDenied";
+      readonly value: { method: string; namespace: string; principal: string; roles: string[] };
     };
 
 /** A refusal. Nothing was changed. */

@@ -2,6 +2,7 @@ import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Proposal, Run } from "../core/state.js";
+import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
@@ -172,6 +173,15 @@ export interface KernelApi {
   ): Promise<T>;
   /** Has decisions look up there what principals may do now. Default: only `local` may do anything. */
   useStanding(standingOf: StandingOf): void;
+  /** True for a namespace of this store, also while its creation is becoming durable: what is done in it comes after. */
+  hasNamespace(name: string): boolean;
+  /** The namespaces from number `from` on, `default` first, in the order of their creation. */
+  listNamespaces(from: number): Promise<readonly NamespaceEntry[]>;
+  /** Creates a namespace; resolves when it is durable. One that is there stays as it is. Rejects with RejectionError. */
+  createNamespace(
+    name: string,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: NamespaceEntry; position: Uint8Array }>;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */

@@ -1,7 +1,8 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import { leaseLost } from "../core/lease-standing.js";
-import { notFound } from "../core/rejection.js";
+import { limits } from "../core/limits.js";
+import { invalidField, notFound, type Rejection } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import type { Store } from "../log/store.js";
@@ -25,6 +26,7 @@ import type {
 } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
+import { defaultNamespace, type NamespaceEntry, type Namespaces } from "./namespaces.js";
 import {
   type Outcome,
   type Receiver,
@@ -64,8 +66,18 @@ export interface KernelParts {
   readonly timers: Timers;
   readonly startUp: StartUp;
   readonly scrubber: Scrubber;
+  readonly namespaces: Namespaces;
+  /** The store's own run: its events are those of no other. */
+  readonly storeRun: Resident;
   /** Resolves when timers, ready tasks and leases of the store are all known. */
   readonly openWorkKnown: Promise<void>;
+}
+
+function refuseMore({ size }: Namespaces): Rejection | undefined {
+  const { namespacesMax } = limits;
+  return size < namespacesMax
+    ? undefined
+    : invalidField("name", `one of at most ${namespacesMax} namespaces`, `one more`);
 }
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
@@ -125,6 +137,50 @@ export class Kernel implements KernelApi {
 
   useStanding(standingOf: StandingOf): void {
     this.#loop.useStanding(standingOf);
+  }
+
+  hasNamespace(name: string): boolean {
+    return name === defaultNamespace || this.#parts.namespaces.has(name);
+  }
+
+  listNamespaces(from: number): Promise<readonly NamespaceEntry[]> {
+    return this.#whenDurable(() => this.#parts.namespaces.list().slice(from));
+  }
+
+  async createNamespace(
+    name: string,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: NamespaceEntry; position: Uint8Array }> {
+    this.#requireWorking();
+    const { namespaces, storeRun, disk } = this.#parts;
+    const found = namespaces.get(name);
+    const refusal =
+      found === undefined
+        ? (this.#loop.held ?? disk.refuseNew() ?? refuseMore(namespaces))
+        : undefined;
+    if (refusal !== undefined) {
+      throw new RejectionError(refusal);
+    }
+    const { principal } = caller;
+    const entry = found ?? {
+      namespace: name,
+      principal,
+      createdAtMs: this.#loop.appendEvents(storeRun, [
+        { case: "namespaceCreated", value: { namespace: name, principal } },
+      ]),
+    };
+    namespaces.add(entry);
+    let position: Uint8Array = new Uint8Array(0);
+    this.#loop.register({
+      outcome: () => {},
+      prepare: () => {},
+      fault: () => {},
+      release: (at) => {
+        position = at;
+      },
+    });
+    await this.#whenDurable(() => undefined);
+    return { existing: found !== undefined, entry, position };
   }
 
   async view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T> {

@@ -16,7 +16,7 @@ import type { Position } from "./position.js";
 import { PostponedStarts } from "./postponed-starts.js";
 import { PromiseReceiver } from "./promise-receiver.js";
 import type { Found, Residency } from "./residency.js";
-import type { Resident } from "./resident.js";
+import { Resident } from "./resident.js";
 import { RunNumbers } from "./run-numbers.js";
 import { Turns } from "./turns.js";
 import { Waiters } from "./waiters.js";
@@ -248,7 +248,7 @@ export class Loop {
   find(target: Target): Found {
     switch (target.kind) {
       case "number":
-        return this.residency.find(target.number);
+        return inNamespace(this.residency.find(target.number), target.namespace);
       case "run":
         return this.residency.findRun(target.namespace, target.runId);
       case "ledger":
@@ -276,10 +276,10 @@ export class Loop {
     return this.#turns.drained();
   }
 
-  /** Adds events that no command decided (seals of checkpoints, in run 0). */
-  appendEvents(resident: Resident, events: readonly EventBody[]): void {
+  /** Adds events of the store itself (seals of checkpoints, namespaces), in run 0. Gives back the time they bear. */
+  appendEvents(resident: Resident, events: readonly EventBody[]): number {
     if (this.#held !== undefined) {
-      return;
+      return this.clock.now();
     }
     const nowMs = this.clock.now();
     for (const body of events) {
@@ -287,6 +287,7 @@ export class Loop {
       this.#turns.push(resident, body, nowMs);
     }
     this.schedule();
+    return nowMs;
   }
 
   /** Decides nothing more, in this process: every command is refused. What is decided already is committed, and reads go on. */
@@ -329,4 +330,10 @@ export class Loop {
     to.receiver.prepare();
     to.receiver.release(this.position());
   }
+}
+
+function inNamespace(found: Found, namespace: string | undefined): Found {
+  const isElsewhere =
+    namespace !== undefined && found instanceof Resident && found.run.namespace !== namespace;
+  return isElsewhere ? undefined : found;
 }

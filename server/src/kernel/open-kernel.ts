@@ -133,6 +133,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     }),
     lists: new Lists({ store, partition, residency, runs, ready }),
     blobs: new Blobs({ store, fence, partition, loop, timers, ready, admit }),
+    ...{ namespaces: recovery.namespaces, storeRun: recovery.storeRun },
     openWorkKnown: ready,
   });
   return kernel;

@@ -18,7 +18,12 @@ export type Target =
   /** A run by its id. */
   | { readonly kind: "run"; readonly namespace: string; readonly runId: string }
   /** A run or ledger by its number. */
-  | { readonly kind: "number"; readonly number: number }
+  | {
+      readonly kind: "number";
+      readonly number: number;
+      /** Set where a caller named the number: one of another namespace is not there for it. */
+      readonly namespace?: string;
+    }
   /** An operation of scope NAMESPACE by its key. */
   | { readonly kind: "ledger"; readonly namespace: string; readonly operationKey: string };
 

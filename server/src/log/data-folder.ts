@@ -7,6 +7,7 @@
  * secret        32 random bytes, mode 0600; the key of the MACs of positions
  * db/           LevelDB
  * ballast       random bytes: space that is given back when the disk is nearly full (see ballast.ts)
+ * tokens.json   who may do what, with hashed tokens; written by `pawl token`, which may come before the store
  * kernel.json   pid and port of the kernel that has the store open; a hint, never a lock
  * write-failed  an empty file: the last handle ended in a failed write (see leveldb-log.ts)
  * ```
@@ -59,8 +60,10 @@ export interface KernelFile {
   readonly port?: number;
 }
 
-// Made by mkfs in the root of a fresh file system, which makes a good data folder.
-const IGNORED_NAMES = new Set(["lost+found"]);
+const TOKENS = "tokens.json";
+
+// What may be there before the store: tokens, and what mkfs makes in the root of a fresh file system, a good data folder.
+const IGNORED_NAMES = new Set(["lost+found", TOKENS, `${TOKENS}.part`, `${TOKENS}.lock`]);
 
 // All that an interrupted creation may leave.
 const CREATION_NAMES = new Set([

@@ -7,7 +7,8 @@ import {
   type MessageInitShape,
 } from "@bufbuild/protobuf";
 import type { Rejection } from "../core/rejection.js";
-import type { CallContext } from "./call-scope.js";
+import { type GuardedMethod, guardOf } from "./access/gate.js";
+import type { CallContext, CallScope } from "./call-scope.js";
 import type { Edge } from "./edge.js";
 import type { ServiceHandlers } from "./handlers/handler.js";
 
@@ -16,16 +17,19 @@ export type Binding =
   | {
       readonly kind: "unary";
       readonly method: DescMethod;
+      readonly guarded: GuardedMethod;
       readonly handle: (request: Message, call: CallContext) => Promise<Message>;
     }
   | {
       readonly kind: "server_streaming";
       readonly method: DescMethod;
+      readonly guarded: GuardedMethod;
       readonly handle: (request: Message, call: CallContext) => AsyncIterable<Message>;
     }
   | {
       readonly kind: "bidi_streaming";
       readonly method: DescMethod;
+      readonly guarded: GuardedMethod;
       readonly handle: (
         requests: AsyncIterable<Message>,
         call: CallContext,
@@ -60,18 +64,20 @@ export function bindService<S extends DescService, Raw extends string = never>(
 }
 
 function bindMethod(method: DescMethod, handler: unknown): Binding {
+  const guarded = guardOf(method);
   switch (method.methodKind) {
     case "unary": {
       const unary = handler as Unary;
       const handle = async (request: Message, call: CallContext): Promise<Message> =>
         create(method.output, await unary(request, call));
-      return { kind: "unary", method, handle };
+      return { kind: "unary", method, guarded, handle };
     }
     case "server_streaming": {
       const streaming = handler as Streaming;
       return {
         kind: "server_streaming",
         method,
+        guarded,
         handle: (request, call) => messagesOf(method, streaming(request, call)),
       };
     }
@@ -80,6 +86,7 @@ function bindMethod(method: DescMethod, handler: unknown): Binding {
       return {
         kind: "bidi_streaming",
         method,
+        guarded,
         handle: (requests, call) => messagesOf(method, duplex(requests, call)),
       };
     }
@@ -92,6 +99,25 @@ async function* messagesOf(method: DescMethod, parts: AsyncIterable<Init>): Asyn
   for await (const part of parts) {
     yield create(method.output, part);
   }
+}
+
+/**
+ * Lets a request through to its handler, which finds in the call who gives its commands.
+ *
+ * @throws RejectionError as `Gate.authorize` does.
+ */
+export function admitCall(
+  edge: Edge,
+  { guarded }: Binding,
+  request: Message,
+  call: CallScope,
+): void {
+  const namespace: unknown = Reflect.get(request, "namespace");
+  call.caller = edge.gate.authorize(
+    call.credential,
+    guarded,
+    typeof namespace === "string" ? namespace : "",
+  );
 }
 
 /**

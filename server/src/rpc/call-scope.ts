@@ -1,6 +1,7 @@
 import type { Caller } from "../core/caller.js";
 import type { Rejection } from "../core/rejection.js";
 import { RejectionError } from "../kernel/outcome.js";
+import type { Credential } from "./access/credential.js";
 import type { Lifecycle, OpenCall } from "./lifecycle.js";
 import { unavailable } from "./refusals.js";
 
@@ -8,6 +9,8 @@ import { unavailable } from "./refusals.js";
 export interface CallContext {
   /** Who the connection proved to be. */
   readonly caller: Caller;
+  /** What the connection proved it by; it says what the caller is in other namespaces. */
+  readonly credential: Credential;
   /**
    * Aborted when nobody waits for the answer any more, or when the kernel goes away (then its reason is a RejectionError
    * `PAWL_UNAVAILABLE`). A handler that waits listens; one that writes goes on to its answer.
@@ -26,7 +29,8 @@ export class CallerGone extends Error {
 
 /** One call. Its signal is made when someone asks for it: most calls never do, and controllers are dear. */
 export class CallScope implements CallContext, OpenCall {
-  readonly caller: Caller;
+  caller: Caller;
+  readonly credential: Credential;
   readonly #lifecycle: Lifecycle;
   readonly #fail: (rejection: Rejection) => void;
   #controller: AbortController | undefined;
@@ -34,14 +38,16 @@ export class CallScope implements CallContext, OpenCall {
   #isEnded = false;
 
   /** @param fail ends the call at once, when the store has failed or the time to drain is over. */
-  constructor(caller: Caller, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
-    this.caller = caller;
+  constructor(credential: Credential, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
+    this.credential = credential;
+    this.caller = credential.anywhere;
     this.#lifecycle = lifecycle;
     this.#fail = fail;
     if (lifecycle.refusal !== undefined) {
       this.#reason = new RejectionError(lifecycle.refusal);
     }
     lifecycle.add(this);
+    credential.add(this);
   }
 
   get signal(): AbortSignal {
@@ -66,6 +72,7 @@ export class CallScope implements CallContext, OpenCall {
   end(): void {
     this.#isEnded = true;
     this.#lifecycle.remove(this);
+    this.credential.remove(this);
   }
 
   drain(): void {

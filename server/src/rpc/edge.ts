@@ -1,6 +1,7 @@
 import type { KernelApi } from "../kernel/kernel-api.js";
 import type { Random, Timers } from "../kernel/ports.js";
 import type { Meter } from "../observe/meter.js";
+import type { Gate } from "./access/gate.js";
 import type { JsonDigester } from "./digest/json-digester.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { PlanSource } from "./plan-source.js";
@@ -14,6 +15,8 @@ export interface Edge {
   readonly random: Random;
   readonly lifecycle: Lifecycle;
   readonly meter: Meter;
+  /** Who calls, and whether they may. */
+  readonly gate: Gate;
   /** Version of the kernel, for GetServerInfo. */
   readonly version: string;
   /** Told of every error that no caller caused; what it is told is not in any answer. */

@@ -20,6 +20,7 @@ export const statusCodes = {
   INTERNAL: 13,
   UNAVAILABLE: 14,
   DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
 } as const;
 
 /** A status code that Pawl answers with. */
@@ -30,6 +31,8 @@ export type StatusCode = (typeof statusCodes)[keyof typeof statusCodes];
  * never to be sent again as it is, the second is.
  */
 export const codeByReason: Readonly<Record<RejectionReason, StatusCode>> = {
+  PAWL_UNAUTHENTICATED: statusCodes.UNAUTHENTICATED,
+  PAWL_PERMISSION_DENIED: statusCodes.PERMISSION_DENIED,
   PAWL_INVALID_FIELD: statusCodes.INVALID_ARGUMENT,
   PAWL_TOO_LARGE: statusCodes.INVALID_ARGUMENT,
   PAWL_INVALID_POSITION: statusCodes.INVALID_ARGUMENT,

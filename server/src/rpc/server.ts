@@ -9,13 +9,15 @@ import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { localCaller } from "../core/caller.js";
 import { limits } from "../core/limits.js";
 import type { KernelApi } from "../kernel/kernel-api.js";
 import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
 import type { Random, Timers } from "../kernel/ports.js";
 import { createLog, type Log } from "../observe/log.js";
 import { Metrics } from "../observe/metrics.js";
+import { Credentials } from "./access/credentials.js";
+import { Gate } from "./access/gate.js";
+import { type TokenSource, TokenWatch } from "./access/token-watch.js";
 import { type BoundService, bindService } from "./binding.js";
 import { createHttpFront, type PageServer } from "./connect/http-front.js";
 import { JsonDigester } from "./digest/json-digester.js";
@@ -62,6 +64,8 @@ export interface ServeOptions {
   readonly log?: Log;
   /** What `/metrics` tells, with what the kernel counts. Default: what the edge knows by itself. */
   readonly metrics?: Metrics;
+  /** Where tokens are kept. Default: none are asked for, and everyone is `local`. */
+  readonly tokens?: TokenSource;
   /** Answers what is no call over HTTP/1.1, for example the dashboard. */
   readonly pages?: PageServer;
 }
@@ -83,12 +87,22 @@ const handshakeMs = 5_000;
 /**
  * Serves a kernel on one port: gRPC over HTTP/2; Connect JSON, gRPC-web and pages over HTTP/1.1.
  *
- * @throws ListenError (as a rejection) when the port cannot be opened.
+ * @throws ListenError (as a rejection) when the port cannot be opened; TokenFileError when the token file cannot be used.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const { host = "127.0.0.1", port = defaultPort } = options;
   const metrics = options.metrics ?? new Metrics();
-  const edge = createEdge(options, metrics);
+  const credentials = new Credentials(() => options.kernel.info().nowMs);
+  const edge = createEdge(options, metrics, credentials);
+  options.kernel.useStanding(credentials.standingOf);
+  const tokens =
+    options.tokens === undefined
+      ? undefined
+      : await TokenWatch.start({
+          ...options.tokens,
+          ...{ credentials, timers: edge.timers },
+          onProblem: (error) => edge.onFault(error, "reading the token file"),
+        });
   edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
   edge.kernel.onHeld(() => edge.lifecycle.hold());
   const services = bindServices(edge);
@@ -111,6 +125,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   metrics.watchEdge(() => ({ ...edge.lifecycle.gauges(), connections: opened.connections }));
   let closing: Promise<void> | undefined;
   const close = async (drainMs: number): Promise<void> => {
+    tokens?.close();
     opened.stopAccepting();
     edge.lifecycle.drain();
     // Tells every client to go elsewhere with what it begins from now on.
@@ -143,7 +158,7 @@ const drainMsMax = 4_000;
 /** Time for the last statuses to leave before connections are cut. */
 const graceMs = 500;
 
-function createEdge(options: ServeOptions, metrics: Metrics): Edge {
+function createEdge(options: ServeOptions, metrics: Metrics, credentials: Credentials): Edge {
   return {
     kernel: options.kernel,
     digester: new JsonDigester(),
@@ -151,6 +166,7 @@ function createEdge(options: ServeOptions, metrics: Metrics): Edge {
     timers: options.timers ?? nodeTimers,
     random: options.random ?? nodeRandom,
     lifecycle: new Lifecycle(),
+    gate: new Gate(options.kernel, credentials),
     version: readVersion(),
     meter: metrics,
     onFault: options.onFault ?? faultReporter(options.log ?? createLog({ level: "warn" })),
@@ -218,18 +234,17 @@ function hotStreams(
   edge: Edge,
   service: string,
 ): Readonly<Record<string, ReturnType<typeof byteHandler>>> {
+  const { submit } = RunService.method;
+  const { work } = WorkerService.method;
   switch (service) {
-    case RunService.typeName: {
-      const { name } = RunService.method.submit;
-      const open = byteHandler(edge, name, (stream) => new SubmitStream(edge, stream, localCaller));
-      return { [name]: open };
-    }
-    case WorkerService.typeName: {
-      const { name } = WorkerService.method.work;
+    case RunService.typeName:
       return {
-        [name]: byteHandler(edge, name, (stream) => new WorkStream(edge, stream, localCaller)),
+        [submit.name]: byteHandler(edge, submit, (...opened) => new SubmitStream(edge, ...opened)),
       };
-    }
+    case WorkerService.typeName:
+      return {
+        [work.name]: byteHandler(edge, work, (...opened) => new WorkStream(edge, ...opened)),
+      };
     default:
       return {};
   }

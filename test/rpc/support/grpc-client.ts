@@ -15,6 +15,7 @@ import {
   Client,
   type ClientDuplexStream,
   credentials,
+  Metadata,
   type ServiceError,
   status,
 } from "@grpc/grpc-js";
@@ -27,8 +28,13 @@ import type { RpcClient } from "./rpc-client.js";
 /** A plain grpc-js client that speaks in protobuf-es messages. */
 export class GrpcClient implements RpcClient {
   readonly raw: Client;
+  readonly #metadata = new Metadata();
 
-  constructor(port: number) {
+  /** @param token sent with every call. */
+  constructor(port: number, token?: string) {
+    if (token !== undefined) {
+      this.#metadata.set("authorization", `Bearer ${token}`);
+    }
     this.raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
@@ -53,6 +59,7 @@ export class GrpcClient implements RpcClient {
         (bytes: Buffer) => bytes,
         (bytes) => fromBinary<M["output"]>(method.output, bytes),
         request,
+        this.#metadata,
         (error, answer) => {
           if (error !== null) {
             reject(toRefusal(error));
@@ -75,6 +82,7 @@ export class GrpcClient implements RpcClient {
       (bytes: Buffer) => bytes,
       (bytes) => fromBinary<M["output"]>(method.output, bytes),
       encode(method.input, request),
+      this.#metadata,
     );
     try {
       for await (const message of call) {
@@ -95,6 +103,7 @@ export class GrpcClient implements RpcClient {
         pathOf(method),
         (bytes: Buffer) => bytes,
         (bytes) => fromBinary<M["output"]>(method.output, bytes),
+        this.#metadata,
       ),
     );
   }

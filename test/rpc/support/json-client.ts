@@ -19,9 +19,12 @@ import type { RpcClient } from "./rpc-client.js";
 /** A client of Connect JSON that is nothing but `fetch` over HTTP/1.1, as curl would be. */
 export class JsonClient implements RpcClient {
   readonly #base: string;
+  readonly #authorization: Readonly<Record<string, string>>;
 
-  constructor(port: number) {
+  /** @param token sent with every call. */
+  constructor(port: number, token?: string) {
     this.#base = `http://127.0.0.1:${port}`;
+    this.#authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
   async unary<M extends DescMethodUnary>(
@@ -41,7 +44,7 @@ export class JsonClient implements RpcClient {
   ): Promise<{ readonly status: number; readonly json: JsonValue }> {
     const response = await fetch(`${this.#base}${pathOf(method)}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...headers },
+      headers: { "content-type": "application/json", ...this.#authorization, ...headers },
       body,
     });
     const text = await response.text();
@@ -65,7 +68,7 @@ export class JsonClient implements RpcClient {
     const aborter = new AbortController();
     const response = await fetch(`${this.#base}${pathOf(method)}`, {
       method: "POST",
-      headers: { "content-type": "application/connect+json" },
+      headers: { "content-type": "application/connect+json", ...this.#authorization },
       body,
       signal: aborter.signal,
     });

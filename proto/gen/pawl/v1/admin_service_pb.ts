@@ -14,7 +14,154 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/admin_service.proto.
  */
 export const file_pawl_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEiFgoUR2V0U2VydmVySW5mb1JlcXVlc3QinAEKBkxpbWl0cxIZChFtZXNzYWdlX2J5dGVzX21heBgBIAEoDRIYChBpbmxpbmVfYnl0ZXNfbWF4GAIgASgNEhYKDnBsYW5fYnl0ZXNfbWF4GAMgASgNEhYKDnBsYW5fdGFza3NfbWF4GAQgASgNEhQKDGlkX2J5dGVzX21heBgFIAEoDRIXCg9iYXRjaF9pdGVtc19tYXgYBiABKA0imQEKDFN0b3JlRmluZGluZxINCgVzdGFnZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhIKCnJ1bl9udW1iZXIYAyABKAQSGgoSZmlyc3RfYmFkX3NlcXVlbmNlGAQgASgEEgsKA2tleRgFIAEoCRIsCghmb3VuZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiAEKC1NjcnViU3RhdHVzEg4KBnJvdW5kcxgBIAEoDRIxCg1sYXN0X3JvdW5kX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVieXRlcxgDIAEoBBInCghmaW5kaW5ncxgEIAMoCzIVLnBhd2wudjEuU3RvcmVGaW5kaW5nIqgDChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEhAKCHN0b3JlX2lkGAMgASgJEhMKC3N0b3JlX2Vwb2NoGAQgASgNEiwKCHJlYWR5X2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNub3cYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KBmxpbWl0cxgHIAEoCzIPLnBhd2wudjEuTGltaXRzEhAKCGZlYXR1cmVzGAggAygJEhgKEGR1cmFibGVfc2VxdWVuY2UYCSABKAQSGAoQaG9yaXpvbl9zZXF1ZW5jZRgKIAEoBBIVCg1yZXNpZGVudF9ydW5zGAsgASgNEhAKCGRpc2tfbG93GAwgASgIEhcKD29wZW5fd29ya19rbm93bhgNIAEoCBIYChByZWFkX29ubHlfcmVhc29uGA4gASgJEiMKBXNjcnViGA8gASgLMhQucGF3bC52MS5TY3J1YlN0YXR1czJeCgxBZG1pblNlcnZpY2USTgoNR2V0U2VydmVySW5mbxIdLnBhd2wudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaHi5wYXdsLnYxLkdldFNlcnZlckluZm9SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEiJgoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJImQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEiUKCW5hbWVzcGFjZRgBIAEoCzISLnBhd2wudjEuTmFtZXNwYWNlEhAKCGV4aXN0aW5nGAIgASgIEhAKCHBvc2l0aW9uGAMgASgMIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJZChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEiYKCm5hbWVzcGFjZXMYASADKAsyEi5wYXdsLnYxLk5hbWVzcGFjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXQoJTmFtZXNwYWNlEgwKBG5hbWUYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgDIAEoCSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCKcAQoGTGltaXRzEhkKEW1lc3NhZ2VfYnl0ZXNfbWF4GAEgASgNEhgKEGlubGluZV9ieXRlc19tYXgYAiABKA0SFgoOcGxhbl9ieXRlc19tYXgYAyABKA0SFgoOcGxhbl90YXNrc19tYXgYBCABKA0SFAoMaWRfYnl0ZXNfbWF4GAUgASgNEhcKD2JhdGNoX2l0ZW1zX21heBgGIAEoDSKZAQoMU3RvcmVGaW5kaW5nEg0KBXN0YWdlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKcnVuX251bWJlchgDIAEoBBIaChJmaXJzdF9iYWRfc2VxdWVuY2UYBCABKAQSCwoDa2V5GAUgASgJEiwKCGZvdW5kX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKIAQoLU2NydWJTdGF0dXMSDgoGcm91bmRzGAEgASgNEjEKDWxhc3Rfcm91bmRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWJ5dGVzGAMgASgEEicKCGZpbmRpbmdzGAQgAygLMhUucGF3bC52MS5TdG9yZUZpbmRpbmciqAMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SEAoIc3RvcmVfaWQYAyABKAkSEwoLc3RvcmVfZXBvY2gYBCABKA0SLAoIcmVhZHlfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA25vdxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoGbGltaXRzGAcgASgLMg8ucGF3bC52MS5MaW1pdHMSEAoIZmVhdHVyZXMYCCADKAkSGAoQZHVyYWJsZV9zZXF1ZW5jZRgJIAEoBBIYChBob3Jpem9uX3NlcXVlbmNlGAogASgEEhUKDXJlc2lkZW50X3J1bnMYCyABKA0SEAoIZGlza19sb3cYDCABKAgSFwoPb3Blbl93b3JrX2tub3duGA0gASgIEhgKEHJlYWRfb25seV9yZWFzb24YDiABKAkSIwoFc2NydWIYDyABKAsyFC5wYXdsLnYxLlNjcnViU3RhdHVzMocCCgxBZG1pblNlcnZpY2USTgoNR2V0U2VydmVySW5mbxIdLnBhd2wudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaHi5wYXdsLnYxLkdldFNlcnZlckluZm9SZXNwb25zZRJUCg9DcmVhdGVOYW1lc3BhY2USHy5wYXdsLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaIC5wYXdsLnYxLkNyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlElEKDkxpc3ROYW1lc3BhY2VzEh4ucGF3bC52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaHy5wYXdsLnYxLkxpc3ROYW1lc3BhY2VzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+
+/**
+ * Creates a namespace.
+ *
+ * @generated from message pawl.v1.CreateNamespaceRequest
+ */
+export type CreateNamespaceRequest = Message<"pawl.v1.CreateNamespaceRequest"> & {
+  /**
+   * Its name: an id, 1 to 200 bytes of well-formed UTF-8 without NUL; `*` is none. At most 1,000 in a store.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message pawl.v1.CreateNamespaceRequest.
+ * Use `create(CreateNamespaceRequestSchema)` to create a new message.
+ */
+export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 0);
+
+/**
+ * A namespace is there.
+ *
+ * @generated from message pawl.v1.CreateNamespaceResponse
+ */
+export type CreateNamespaceResponse = Message<"pawl.v1.CreateNamespaceResponse"> & {
+  /**
+   * The namespace.
+   *
+   * @generated from field: pawl.v1.Namespace namespace = 1;
+   */
+  namespace?: Namespace | undefined;
+
+  /**
+   * True when it was there before.
+   *
+   * @generated from field: bool existing = 2;
+   */
+  existing: boolean;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.CreateNamespaceResponse.
+ * Use `create(CreateNamespaceResponseSchema)` to create a new message.
+ */
+export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 1);
+
+/**
+ * Lists namespaces.
+ *
+ * @generated from message pawl.v1.ListNamespacesRequest
+ */
+export type ListNamespacesRequest = Message<"pawl.v1.ListNamespacesRequest"> & {
+  /**
+   * Rows of a page. Default 50, at most 1,000.
+   *
+   * @generated from field: uint32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * Token of the page before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListNamespacesRequest.
+ * Use `create(ListNamespacesRequestSchema)` to create a new message.
+ */
+export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 2);
+
+/**
+ * A page of namespaces.
+ *
+ * @generated from message pawl.v1.ListNamespacesResponse
+ */
+export type ListNamespacesResponse = Message<"pawl.v1.ListNamespacesResponse"> & {
+  /**
+   * Namespaces.
+   *
+   * @generated from field: repeated pawl.v1.Namespace namespaces = 1;
+   */
+  namespaces: Namespace[];
+
+  /**
+   * Token of the next page. Empty: this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListNamespacesResponse.
+ * Use `create(ListNamespacesResponseSchema)` to create a new message.
+ */
+export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 3);
+
+/**
+ * A namespace: runs, operations and everything of theirs are seen from within it only.
+ *
+ * @generated from message pawl.v1.Namespace
+ */
+export type Namespace = Message<"pawl.v1.Namespace"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * When it was created; for `default`, when the store was.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Who created it, as the connection proved: `local` is unauthenticated. Empty for `default`, which came with the store.
+   *
+   * @generated from field: string created_by = 3;
+   */
+  createdBy: string;
+};
+
+/**
+ * Describes the message pawl.v1.Namespace.
+ * Use `create(NamespaceSchema)` to create a new message.
+ */
+export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 4);
 
 /**
  * Asks for server info.
@@ -29,7 +176,7 @@ export type GetServerInfoRequest = Message<"pawl.v1.GetServerInfoRequest"> & {
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 0);
+  messageDesc(file_pawl_v1_admin_service, 5);
 
 /**
  * Bounds that the kernel enforces.
@@ -85,7 +232,7 @@ export type Limits = Message<"pawl.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 1);
+  messageDesc(file_pawl_v1_admin_service, 6);
 
 /**
  * Something stored that is not as it was written, found by the kernel while it serves. Nothing is repaired.
@@ -141,7 +288,7 @@ export type StoreFinding = Message<"pawl.v1.StoreFinding"> & {
  * Use `create(StoreFindingSchema)` to create a new message.
  */
 export const StoreFindingSchema: GenMessage<StoreFinding> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 2);
+  messageDesc(file_pawl_v1_admin_service, 7);
 
 /**
  * What the scrubber, which reads all that is stored again and again, has done in this process.
@@ -183,7 +330,7 @@ export type ScrubStatus = Message<"pawl.v1.ScrubStatus"> & {
  * Use `create(ScrubStatusSchema)` to create a new message.
  */
 export const ScrubStatusSchema: GenMessage<ScrubStatus> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 3);
+  messageDesc(file_pawl_v1_admin_service, 8);
 
 /**
  * Server info.
@@ -302,7 +449,7 @@ export type GetServerInfoResponse = Message<"pawl.v1.GetServerInfoResponse"> & {
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 4);
+  messageDesc(file_pawl_v1_admin_service, 9);
 
 /**
  * The kernel.
@@ -319,6 +466,28 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof GetServerInfoRequestSchema;
     output: typeof GetServerInfoResponseSchema;
+  },
+  /**
+   * Creates a namespace; durable when answered. Its identity is its name: a retry answers `existing`. A namespace is never removed.
+   * Errors: PAWL_INVALID_FIELD, PAWL_DISK_LOW, PAWL_UNAVAILABLE.
+   *
+   * @generated from rpc pawl.v1.AdminService.CreateNamespace
+   */
+  createNamespace: {
+    methodKind: "unary";
+    input: typeof CreateNamespaceRequestSchema;
+    output: typeof CreateNamespaceResponseSchema;
+  },
+  /**
+   * Lists the namespaces in which the caller has a role, in the order of their creation. Errors: PAWL_INVALID_FIELD,
+   * PAWL_INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc pawl.v1.AdminService.ListNamespaces
+   */
+  listNamespaces: {
+    methodKind: "unary";
+    input: typeof ListNamespacesRequestSchema;
+    output: typeof ListNamespacesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_pawl_v1_admin_service, 0);

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCKRBAoJUmVqZWN0aW9uEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWludmFsaWRfZmllbGQYAyABKAsyFS5wYXdsLnYxLkludmFsaWRGaWVsZEgAEiYKCW5vdF9mb3VuZBgEIAEoCzIRLnBhd2wudjEuTm90Rm91bmRIABI8ChRmaW5nZXJwcmludF9jb25mbGljdBgFIAEoCzIcLnBhd2wudjEuRmluZ2VycHJpbnRDb25mbGljdEgAEi4KDXN0YWxlX3ZlcnNpb24YBiABKAsyFS5wYXdsLnYxLlN0YWxlVmVyc2lvbkgAEigKCmxlYXNlX2xvc3QYByABKAsyEi5wYXdsLnYxLkxlYXNlTG9zdEgAEjgKEmlsbGVnYWxfdHJhbnNpdGlvbhgIIAEoCzIaLnBhd2wudjEuSWxsZWdhbFRyYW5zaXRpb25IABIpCgpvdmVybG9hZGVkGAkgASgLMhMucGF3bC52MS5PdmVybG9hZGVkSAASLgoNc3RvcmVfcmV3b3VuZBg8IAEoCzIVLnBhd2wudjEuU3RvcmVSZXdvdW5kSAASJgoJZGF0YV9sb3NzGD0gASgLMhEucGF3bC52MS5EYXRhTG9zc0gAEiwKDG5vdF9lbnRpdGxlZBgtIAEoCzIULnBhd2wudjEuTm90RW50aXRsZWRIAEIICgZkZXRhaWxiBnByb3RvMw");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIskECglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSABCCAoGZGV0YWlsYgZwcm90bzM");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -379,6 +379,48 @@ export const NotEntitledSchema: GenMessage<NotEntitled> = /*@__PURE__*/
   messageDesc(file_pawl_v1_rejection, 9);
 
 /**
+ * Who calls may not call this method here.
+ *
+ * @generated from message pawl.v1.PermissionDenied
+ */
+export type PermissionDenied = Message<"pawl.v1.PermissionDenied"> & {
+  /**
+   * The method, for example `pawl.v1.RunService/CancelRun`.
+   *
+   * @generated from field: string method = 1;
+   */
+  method: string;
+
+  /**
+   * Namespace in which it was called; `*` for a method of the whole kernel.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * Who called, as the connection proved.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Roles any one of which would have sufficed there.
+   *
+   * @generated from field: repeated string roles = 4;
+   */
+  roles: string[];
+};
+
+/**
+ * Describes the message pawl.v1.PermissionDenied.
+ * Use `create(PermissionDeniedSchema)` to create a new message.
+ */
+export const PermissionDeniedSchema: GenMessage<PermissionDenied> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 10);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * @generated from message pawl.v1.Rejection
@@ -483,6 +525,14 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: NotEntitled;
     case: "notEntitled";
+  } | {
+    /**
+     * No right to.
+     *
+     * @generated from field: pawl.v1.PermissionDenied permission_denied = 57;
+     */
+    value: PermissionDenied;
+    case: "permissionDenied";
   } | { case: undefined; value?: undefined };
 };
 
@@ -491,5 +541,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 10);
+  messageDesc(file_pawl_v1_rejection, 11);
 

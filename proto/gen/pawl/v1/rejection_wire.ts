@@ -667,6 +667,80 @@ export function decodeNotEntitled(bytes: Uint8Array): NotEntitledShape {
   return readNotEntitled(r, r.limit);
 }
 
+/** A plain `pawl.v1.PermissionDenied`; its fields are described in rejection_pb.ts. */
+export interface PermissionDeniedShape {
+  method: string;
+  namespace: string;
+  principal: string;
+  roles: string[];
+}
+
+/** Appends the fields of a `pawl.v1.PermissionDenied`. */
+export function writePermissionDenied(w: WireWriter, m: PermissionDeniedShape): void {
+  if (m.method !== "") {
+    w.tag(10);
+    w.string(m.method);
+  }
+  if (m.namespace !== "") {
+    w.tag(18);
+    w.string(m.namespace);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  for (const item of m.roles) {
+    w.tag(34);
+    w.string(item);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.PermissionDenied` up to `end`, which is the reader's limit. */
+export function readPermissionDenied(r: WireReader, end: number): PermissionDeniedShape {
+  let method: string = "";
+  let namespace: string = "";
+  let principal: string = "";
+  const roles: string[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        method = r.string();
+        break;
+      case 18:
+        namespace = r.string();
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 34:
+        roles.push(r.string());
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    method,
+    namespace,
+    principal,
+    roles,
+  };
+}
+
+/** Encodes a `pawl.v1.PermissionDenied` into bytes of its own. */
+export function encodePermissionDenied(m: PermissionDeniedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePermissionDenied(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.PermissionDenied`; its bytes fields are views of `bytes`. */
+export function decodePermissionDenied(bytes: Uint8Array): PermissionDeniedShape {
+  const r = new WireReader(bytes);
+  return readPermissionDenied(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -682,6 +756,7 @@ export interface RejectionShape {
     | { case: "storeRewound"; value: StoreRewoundShape }
     | { case: "dataLoss"; value: DataLossShape }
     | { case: "notEntitled"; value: NotEntitledShape }
+    | { case: "permissionDenied"; value: PermissionDeniedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -752,6 +827,13 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "permissionDenied": {
+      w.tag(458);
+      const at = w.begin();
+      writePermissionDenied(w, m.detail.value);
+      w.end(at);
+      break;
+    }
     case "storeRewound": {
       w.tag(482);
       const at = w.begin();
@@ -813,6 +895,10 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 362:
         detail = { case: "notEntitled", value: readNotEntitled(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 458:
+        detail = { case: "permissionDenied", value: readPermissionDenied(r, r.enter()) };
         r.leave(end);
         break;
       case 482:

@@ -9,6 +9,8 @@ export interface ServeOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Token file; absent: that of the data folder, if there is one. */
+  readonly tokens?: string;
   readonly exitWithParent?: boolean;
   /** Absent: only when a person started it from a terminal. */
   readonly restart?: boolean;
@@ -36,6 +38,10 @@ export function addServe(
       "port to listen on; 0 takes any free one",
       wholeNumber(0, 65_535),
       DEFAULT_PORT,
+    )
+    .option(
+      "--tokens <file>",
+      "token file (default: tokens.json in the data folder, if it is there)",
     )
     .option(
       "--exit-with-parent",

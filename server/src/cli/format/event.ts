@@ -2,6 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HistoryEvent } from "@pawl/proto/v1/history_pb.js";
 import { describeFailure } from "./failure.js";
 import { describePayload } from "./payload.js";
+import { principalName } from "./principal.js";
 import type { Style } from "./style.js";
 import { clean } from "./text.js";
 import { type Clock, formatLocal } from "./time.js";
@@ -33,7 +34,7 @@ export function describeEvent(event: HistoryEvent): string {
     event.detail,
     failure === undefined ? "" : describeFailure(failure),
     payload === undefined ? "" : describePayload(payload, CONTENT_MAX),
-    principal === "" ? "" : `asked by ${principal}`,
+    principal === "" ? "" : `asked by ${principalName(principal)}`,
   ];
   const said = parts.filter((part) => part !== "");
   // A semicolon stands for the full stop of a sentence that something follows.

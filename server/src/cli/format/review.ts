@@ -1,5 +1,6 @@
 import { type Review, ReviewChoiceSchema, ReviewSubjectSchema } from "@pawl/proto/v1/review_pb.js";
 import { enumWord } from "./enum-word.js";
+import { principalName } from "./principal.js";
 import type { Style } from "./style.js";
 import { clean, sentence } from "./text.js";
 import { type Clock, formatTime } from "./time.js";
@@ -33,7 +34,7 @@ export function reviewFields(
     ["operation", review.operationKey],
     ["opened", formatTime(review.openedAt, clock)],
     ["resolved", resolvedAt === undefined ? undefined : formatTime(resolvedAt, clock)],
-    ["by", review.resolvedBy],
+    ["by", principalName(review.resolvedBy)],
     ["reason", review.reason],
     ["choices", resolvedAt === undefined ? choiceWords(review).join(", ") : undefined],
     ["version", `${review.version}`],

@@ -8,6 +8,7 @@ import {
 } from "@pawl/proto/v1/run_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
 import { describeFailure } from "./failure.js";
+import { principalName } from "./principal.js";
 import type { Style } from "./style.js";
 import { lookOf } from "./style.js";
 import type { Cell } from "./table.js";
@@ -56,7 +57,7 @@ export function runFields(run: Run, clock: Clock): (readonly [string, string | u
 }
 
 function describePause({ at, reason, principal }: RunPause, clock: Clock): string {
-  const by = principal === "" ? "" : ` by ${principal}`;
+  const by = principal === "" ? "" : ` by ${principalName(principal)}`;
   return `${formatTime(at, clock)}${by}${reason === "" ? "" : `: ${reason}`}`;
 }
 

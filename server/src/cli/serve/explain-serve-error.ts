@@ -1,3 +1,4 @@
+import { TokenFileError } from "../../access/token-file.js";
 import { StoreLocked } from "../../log/open-store.js";
 import { StoreError } from "../../log/store-errors.js";
 import { ListenError } from "../../rpc/port.js";
@@ -23,6 +24,7 @@ const PROBE_MS = 2_000;
 export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
   if (error instanceof StoreLocked) return await explainLocked(error);
   if (error instanceof StoreError) return explainStore(error, place);
+  if (error instanceof TokenFileError) return refused(error, []);
   if (!(error instanceof ListenError)) return error;
   return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
 }
@@ -81,7 +83,10 @@ async function probeKernel(url: string): Promise<string | undefined> {
   }
 }
 
-function refused(error: StoreError | ListenError, next: readonly string[]): CliError {
+function refused(
+  error: StoreError | ListenError | TokenFileError,
+  next: readonly string[],
+): CliError {
   return new CliError(error.message, {
     exitCode: exitCodes.refused,
     reason: error.code,

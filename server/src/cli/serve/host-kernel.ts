@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { tokenFileName } from "../../access/token-file.js";
 import { readCrashPoints } from "../../kernel/crash-points.js";
 import { CrashStore } from "../../kernel/crash-store.js";
 import type { Kernel } from "../../kernel/kernel.js";
@@ -9,6 +10,7 @@ import { type DataFolder, openDataFolder } from "../../log/open-store.js";
 import { createLog, type Log } from "../../observe/log.js";
 import { readLogLevel } from "../../observe/log-level.js";
 import { Metrics } from "../../observe/metrics.js";
+import type { TokenSource } from "../../rpc/access/token-watch.js";
 import { type RunningServer, startServer } from "../../rpc/server.js";
 import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
@@ -68,6 +70,7 @@ export async function hostKernel(context: CliContext, options: HostOptions): Pro
       kernel,
       host: options.host,
       port: options.port,
+      tokens: tokenSource(context, directory, options),
       log,
       metrics,
     });
@@ -81,6 +84,12 @@ export async function hostKernel(context: CliContext, options: HostOptions): Pro
     for (const part of opened.reverse()) await part.close();
     throw await explainServeError(error, options);
   }
+}
+
+function tokenSource(context: CliContext, directory: string, { tokens }: HostOptions): TokenSource {
+  return tokens === undefined
+    ? { path: join(directory, tokenFileName), isRequired: false }
+    : { path: resolve(context.cwd, tokens), isRequired: true };
 }
 
 /** The log of this life: on stderr, for people when one reads it. */

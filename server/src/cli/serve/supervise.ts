@@ -73,10 +73,11 @@ function live(options: ServeOptions, stop: StopRequest): Promise<Life> {
   });
 }
 
-function startChild({ dir, host, port, json, logLevel }: ServeOptions): ChildProcess {
+function startChild({ dir, host, port, tokens, json, logLevel }: ServeOptions): ChildProcess {
   const [, script = ""] = process.argv;
   const args = ["serve", "--dir", dir, "--host", host, "--port", `${port}`];
   const flags = ["--no-restart", "--exit-with-parent", ...(json === true ? ["--json"] : [])];
+  if (tokens !== undefined) flags.push("--tokens", tokens);
   if (logLevel !== undefined) flags.push("--log-level", logLevel);
   return spawn(process.execPath, [...process.execArgv, script, ...args, ...flags], {
     stdio: ["pipe", "inherit", "inherit", "ipc"],

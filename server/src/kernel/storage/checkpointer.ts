@@ -67,6 +67,8 @@ export class Checkpointer implements LoopListener {
   readonly #unsealed: Unsealed;
   #unsavedBytes: number;
   #wasLagging = false;
+  /** How many namespaces the last batch with their row held. */
+  #savedNamespaces = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -261,6 +263,7 @@ export class Checkpointer implements LoopListener {
     });
     if (this.#storeRun.pending.length === 0) {
       batch.add(this.#storeRun);
+      this.#putNamespaces(batch);
     }
     const horizon = this.#nextHorizon();
     this.#putMeta(batch, horizon);
@@ -282,6 +285,16 @@ export class Checkpointer implements LoopListener {
       storeRunSlice?.firstSequence ?? Number.POSITIVE_INFINITY,
     );
     return this.#borders.before(first === Number.POSITIVE_INFINITY ? undefined : first);
+  }
+
+  /** Only beside the store's own run: what its row does not know yet, the tail still tells. */
+  #putNamespaces(batch: CheckpointBatch): void {
+    const { namespaces, partition } = this.#parts.recovery;
+    const row = namespaces.put(partition);
+    if (row !== undefined && namespaces.size !== this.#savedNamespaces) {
+      this.#savedNamespaces = namespaces.size;
+      batch.put(row);
+    }
   }
 
   #putMeta(batch: CheckpointBatch, horizon: ChainPoint): void {

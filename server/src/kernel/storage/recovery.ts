@@ -5,6 +5,7 @@ import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js
 import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
+import { Namespaces } from "../namespaces.js";
 import type { Resident } from "../resident.js";
 import { type EpochMark, findBegunEpoch } from "./epochs.js";
 import { decodeBody, peekEvent } from "./event-peek.js";
@@ -29,6 +30,7 @@ export interface Recovery {
   readonly tail: Tail;
   /** The pseudo run of the store's own events. */
   readonly storeRun: Resident;
+  readonly namespaces: Namespaces;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
   /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
@@ -55,6 +57,11 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
     partition,
     meta,
     storeRun: loadStoreRun({ store, keys: new KeyMaker(partition) }, storeSlices),
+    namespaces: Namespaces.read(
+      store,
+      { partition, createdAtMs: meta.identity.createdAtMs },
+      storeSlices,
+    ),
     unsealed: findUnsealed(store, partition, storeSlices),
     begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,

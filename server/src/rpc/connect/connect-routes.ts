@@ -6,12 +6,12 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import { localCaller } from "../../core/caller.js";
-import { type Binding, type BoundService, refusalOf } from "../binding.js";
+import { admitCall, type Binding, type BoundService, refusalOf } from "../binding.js";
 import { CallScope } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { connectError } from "./connect-error.js";
+import { proofOf } from "./connect-proof.js";
 
 type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
 type StreamImplementation = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
@@ -45,11 +45,21 @@ function unary(edge: Edge, binding: Extract<Binding, { kind: "unary" }>): UnaryI
         reject(connectError(refusal));
         return;
       }
-      const scope = openScope(edge, context, reject);
-      binding.handle(request, scope).then(
-        (answer) => {
+      let scope: CallScope;
+      try {
+        scope = openScope(edge, binding, context, reject);
+      } catch (error) {
+        reject(toConnectError(edge, error, binding.method.name));
+        return;
+      }
+      const answer = async (): Promise<Message> => {
+        admitCall(edge, binding, request, scope);
+        return await binding.handle(request, scope);
+      };
+      answer().then(
+        (message) => {
           scope.end();
-          resolve(answer);
+          resolve(message);
         },
         (error: unknown) => {
           scope.end();
@@ -69,23 +79,27 @@ function streaming(
       edge.meter.refused(refusal);
       throw connectError(refusal);
     }
-    const scope = openScope(edge, context, () => {});
+    let scope: CallScope | undefined;
     try {
+      scope = openScope(edge, binding, context, () => {});
+      admitCall(edge, binding, request, scope);
       yield* binding.handle(request, scope);
     } catch (error) {
       throw toConnectError(edge, error, binding.method.name);
     } finally {
-      scope.end();
+      scope?.end();
     }
   };
 }
 
 function openScope(
   edge: Edge,
+  { guarded }: Binding,
   context: HandlerContext,
   fail: (error: ConnectError) => void,
 ): CallScope {
-  const scope = new CallScope(localCaller, edge.lifecycle, (rejection) =>
+  const credential = edge.gate.identify(guarded, proofOf(context));
+  const scope = new CallScope(credential, edge.lifecycle, (rejection) =>
     fail(connectError(rejection)),
   );
   context.signal.addEventListener("abort", () => scope.cancel(), { once: true });

@@ -14,6 +14,7 @@ import { tooLarge } from "../refusals.js";
 import { answerError, answerText } from "./answer-json.js";
 import { boundedBody, discardRest } from "./bounded-body.js";
 import { connectError } from "./connect-error.js";
+import { connectionValues } from "./connect-proof.js";
 import { registerRoutes } from "./connect-routes.js";
 import { nameErrors } from "./name-errors.js";
 
@@ -98,7 +99,12 @@ function answerCall(
     return;
   }
   const call = async (): Promise<void> => {
-    const universal = universalRequestFromNodeRequest(request, response, undefined, undefined);
+    const universal = universalRequestFromNodeRequest(
+      request,
+      response,
+      undefined,
+      connectionValues(request),
+    );
     const answer = await nameErrors(await handler({ ...universal, body: boundedBody(request) }));
     if (!request.complete) {
       // What is left of the body is dropped: nothing may follow it on this connection.

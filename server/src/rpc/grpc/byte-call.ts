@@ -1,19 +1,26 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import type { Rejection } from "../../core/rejection.js";
+import type { Credential } from "../access/credential.js";
+import { guardOf } from "../access/gate.js";
+import { StreamAccess } from "../access/stream-access.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
+import { internalFault } from "../refusals.js";
 import type { ByteStream, ByteStreamListener } from "../streams/byte-stream.js";
+import { proofOf } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
 /** Makes the listener of a new stream. */
-export type OpenByteStream = (stream: ByteStream) => ByteStreamListener;
+export type OpenByteStream = (stream: ByteStream, access: StreamAccess) => ByteStreamListener;
 
 /** The grpc-js handler of a method whose messages stay bytes. */
 export function byteHandler(
   edge: Edge,
-  where: string,
+  method: DescMethod,
   open: OpenByteStream,
 ): handleBidiStreamingCall<Buffer, Buffer> {
+  const guarded = guardOf(method);
   return (call) => {
     const stream = new ByteCall(call);
     const { refusal } = edge.lifecycle;
@@ -22,19 +29,36 @@ export function byteHandler(
       stream.fail(refusal);
       return;
     }
-    const listener = open(stream);
+    let credential: Credential;
+    try {
+      credential = edge.gate.identify(guarded, proofOf(call));
+    } catch (error) {
+      stream.fail(rejectionOf(edge, error, guarded.name) ?? internalFault());
+      return;
+    }
+    const listener = open(stream, new StreamAccess(edge.gate, credential, guarded));
     let isGone = false;
     const gone = (): void => {
       if (!isGone) {
         isGone = true;
+        credential.remove(tied);
         listener.gone();
       }
     };
+    // The lifecycle asks the listener itself to drain; only the end of the credential comes this way.
+    const tied = {
+      drain: () => {},
+      abort: (rejection: Rejection) => {
+        gone();
+        stream.fail(rejection);
+      },
+    };
+    credential.add(tied);
     call.on("data", (bytes: Buffer) => {
       try {
         listener.message(bytes);
       } catch (error) {
-        const rejection = rejectionOf(edge, error, where);
+        const rejection = rejectionOf(edge, error, guarded.name);
         gone();
         if (rejection !== undefined) {
           stream.fail(rejection);

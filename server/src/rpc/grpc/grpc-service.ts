@@ -8,14 +8,17 @@ import type {
   ServerWritableStream,
   UntypedHandleCall,
 } from "@grpc/grpc-js";
-import { localCaller } from "../../core/caller.js";
 import { limits } from "../../core/limits.js";
+import type { Rejection } from "../../core/rejection.js";
 import { RejectionError } from "../../kernel/outcome.js";
-import { type Binding, refusalOf } from "../binding.js";
+import { Credential } from "../access/credential.js";
+import { admitCall, type Binding, refusalOf } from "../binding.js";
 import { CallScope } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
-import { tooLarge, unreadableMessage } from "../refusals.js";
+import { internalFault, tooLarge, unreadableMessage } from "../refusals.js";
+import type { StatusError } from "../status-error.js";
+import { type AuthenticatedCall, proofOf } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
 /** Bytes stay bytes: what they mean is decided where a refusal can say so. */
@@ -45,6 +48,19 @@ export function grpcHandler(edge: Edge, binding: Binding): UntypedHandleCall {
       return streamHandler(edge, binding);
     case "bidi_streaming":
       return duplexHandler(edge, binding);
+  }
+}
+
+/** Who calls, or why it is nobody. */
+function identify(
+  edge: Edge,
+  { guarded }: Binding,
+  call: AuthenticatedCall,
+): Credential | Rejection | StatusError {
+  try {
+    return edge.gate.identify(guarded, proofOf(call));
+  } catch (error) {
+    return endOf(edge, error, guarded.name) ?? internalFault();
   }
 }
 
@@ -78,7 +94,12 @@ function unaryHandler(
   const { method, handle } = binding;
   return (call, callback) => {
     let isAnswered = false;
-    const scope = new CallScope(localCaller, edge.lifecycle, (rejection) => {
+    const credential = identify(edge, binding, call);
+    if (!(credential instanceof Credential)) {
+      callback(grpcStatus(credential));
+      return;
+    }
+    const scope = new CallScope(credential, edge.lifecycle, (rejection) => {
       if (!isAnswered) {
         isAnswered = true;
         callback(grpcStatus(rejection));
@@ -87,7 +108,9 @@ function unaryHandler(
     call.on("cancelled", () => scope.cancel());
     const answer = async (): Promise<Buffer> => {
       requireServing(edge, binding);
-      return encode(method, await handle(decode(method, call.request), scope));
+      const request = decode(method, call.request);
+      admitCall(edge, binding, request, scope);
+      return encode(method, await handle(request, scope));
     };
     answer().then(
       (bytes) => {
@@ -115,9 +138,11 @@ function streamHandler(
 ): handleServerStreamingCall<Buffer, Buffer> {
   const { method, handle } = binding;
   return (call) => {
-    serve(edge, call, method, (scope) => {
+    serve(edge, call, binding, (scope) => {
       requireServing(edge, binding);
-      return handle(decode(method, call.request), scope);
+      const request = decode(method, call.request);
+      admitCall(edge, binding, request, scope);
+      return handle(request, scope);
     });
   };
 }
@@ -128,8 +153,9 @@ function duplexHandler(
 ): handleBidiStreamingCall<Buffer, Buffer> {
   const { method, handle } = binding;
   return (call) => {
-    serve(edge, call, method, (scope) => {
+    serve(edge, call, binding, (scope) => {
       requireServing(edge, binding);
+      scope.caller = edge.gate.authorize(scope.credential, binding.guarded, "");
       return handle(decodeAll(method, call), scope);
     });
   };
@@ -150,10 +176,18 @@ type WritableCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Bu
 function serve(
   edge: Edge,
   call: WritableCall,
-  method: Binding["method"],
+  binding: Binding,
   begin: (scope: CallScope) => AsyncIterable<Message>,
 ): void {
-  const scope = new CallScope(localCaller, edge.lifecycle, (rejection) => {
+  const { method } = binding;
+  const credential = identify(edge, binding, call);
+  if (!(credential instanceof Credential)) {
+    call.emit("error", grpcStatus(credential));
+    return;
+  }
+  let isFailed = false;
+  const scope = new CallScope(credential, edge.lifecycle, (rejection) => {
+    isFailed = true;
     call.emit("error", grpcStatus(rejection));
   });
   call.on("cancelled", () => scope.cancel());
@@ -164,6 +198,9 @@ function serve(
     },
     (error: unknown) => {
       scope.end();
+      if (isFailed) {
+        return; // What a reader of its requests is thrown then is the status that ended it.
+      }
       const rejection = endOf(edge, error, method.name);
       if (rejection !== undefined && !call.writableEnded) {
         call.emit("error", grpcStatus(rejection));

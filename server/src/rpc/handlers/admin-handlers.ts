@@ -6,6 +6,7 @@ import type { ScrubStatus } from "../../kernel/storage/scrubber.js";
 import type { Edge } from "../edge.js";
 import { cutText } from "../rejection-shape.js";
 import { protocolVersion, workFeatures } from "../streams/work-hello.js";
+import { createNamespace, listNamespaces } from "./admin-namespaces.js";
 import type { ServiceHandlers } from "./handler.js";
 
 /** Handlers of AdminService. */
@@ -38,6 +39,8 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         scrub: scrubView(info.scrub),
       };
     },
+    createNamespace: (request, call) => createNamespace(edge, request, call),
+    listNamespaces: (request, call) => listNamespaces(edge, request, call),
   };
 }
 

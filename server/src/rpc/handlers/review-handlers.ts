@@ -101,7 +101,7 @@ async function resolveReview(
   request: ResolveReviewRequest,
   call: CallContext,
 ): Promise<MessageInitShape<typeof ResolveReviewResponseSchema>> {
-  readNamespace(request.namespace);
+  const namespace = readNamespace(request.namespace);
   const { reviewId, expectedVersion, choice, reason } = request;
   const { runNumber, review } = parseReviewId(reviewId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
@@ -110,7 +110,7 @@ async function resolveReview(
     throw badField("choice", "one of DONE, RETRY, ABANDON, FAIL", "UNSPECIFIED");
   }
   requireReason(reason, "reason", 1);
-  const target: Target = { kind: "number", number: runNumber };
+  const target: Target = { kind: "number", number: runNumber, namespace };
   const result = await resultOf(edge, request, target);
   const command = {
     kind: "ResolveReview",

@@ -19,7 +19,7 @@ import type { CallContext } from "../call-scope.js";
 import { Channel } from "../channel.js";
 import type { Edge } from "../edge.js";
 import { offerShape } from "../streams/offer.js";
-import { requireServes } from "../streams/work-hello.js";
+import { ownSession, requireServes } from "../streams/work-hello.js";
 import {
   readDurationMs,
   readNamespace,
@@ -38,7 +38,7 @@ export async function* claimTasks(
   request: ClaimTasksRequest,
   call: CallContext,
 ): AsyncIterable<Response> {
-  const hello = readClaim(edge, request);
+  const hello = readClaim(edge, request, call);
   requireNumber(request.tasksMax, "tasks_max", { min: 0, max: limits.batchItemsMax });
   const tasksMax = Math.max(1, request.tasksMax);
   const waitMs = readDurationMs(request.wait, "wait", limits.waitMsMax);
@@ -79,14 +79,15 @@ function finishAfter(
  * Every claim is a session of its own in the kernel: were it the worker's, each claim would take back what the claims before it
  * gave out and the worker still holds. Leases of an ended claim live on by renewals.
  */
-function readClaim(edge: Edge, request: ClaimTasksRequest): SessionHello {
+function readClaim(edge: Edge, request: ClaimTasksRequest, call: CallContext): SessionHello {
   const namespace = readNamespace(request.namespace);
   const { sessionId, worker, serves } = request;
   requireSessionId(sessionId, "session_id");
   requireText(worker, "worker", { min: 0, max: limits.idBytesMax });
   requireServes(serves, "serves");
   const suffix = Buffer.from(edge.random.bytes(8)).toString("hex");
-  return { sessionId: `${sessionId}#${suffix}`, worker, namespace, serves, holds: [] };
+  const own = ownSession(`${sessionId}#${suffix}`, namespace, call.caller);
+  return { sessionId: own, worker, namespace, serves, holds: [] };
 }
 
 class Claims implements SessionListener {

@@ -5,12 +5,12 @@ import type {
   StartRunShape,
   SubmitRequestShape,
 } from "@pawl/proto/v1/run_service_wire.js";
-import type { Caller } from "../../core/caller.js";
 import type { StartRun } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
+import type { StreamAccess } from "../access/stream-access.js";
 import { startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
@@ -36,7 +36,7 @@ interface Pending {
 /** What the items of a stream need of it. */
 export interface SubmitItemsParts {
   readonly edge: Edge;
-  readonly caller: Caller;
+  readonly access: StreamAccess;
   /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
   readonly receiver: Receiver;
   /** What is held back until it is durable. */
@@ -118,12 +118,13 @@ export class SubmitItems {
     input: Uint8Array | Rejection | undefined,
   ): void {
     const { correlation } = item;
-    const { edge, caller, receiver } = this.#parts;
+    const { edge, access, receiver } = this.#parts;
     try {
       if (input !== undefined && "reason" in input) {
         throw new RejectionError(input);
       }
       requireRoom("starts", index);
+      const caller = access.callerIn(namespaceField);
       const namespace = readNamespace(namespaceField);
       const command = startCommand(item, namespace, edge.plans);
       const recorded = input === undefined ? command : { ...command, input };
@@ -149,6 +150,7 @@ export class SubmitItems {
     const { correlation, runId } = item;
     try {
       requireRoom("waits", index);
+      this.#parts.access.callerIn(namespaceField);
       const namespace = readNamespace(namespaceField);
       requireId("run_id", runId, "run_id");
       const pending: Pending = {

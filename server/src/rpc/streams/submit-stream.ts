@@ -1,8 +1,8 @@
 import { decodeSubmitRequest, type SubmitRequestShape } from "@pawl/proto/v1/run_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
-import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Outcome, Receiver } from "../../kernel/outcome.js";
+import type { StreamAccess } from "../access/stream-access.js";
 import { admitFirst, isLarge } from "../admission.js";
 import { startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
@@ -30,18 +30,20 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
   readonly #outbox: SubmitOutbox = new SubmitOutbox();
   /** What depends on nothing that must be durable. */
   readonly #now: SubmitOutbox = new SubmitOutbox();
+  readonly #access: StreamAccess;
   readonly #items: SubmitItems;
   #position: Uint8Array = new Uint8Array(0);
   #isHalfClosed = false;
   #isDraining = false;
   #isGone = false;
 
-  constructor(edge: Edge, stream: ByteStream, caller: Caller) {
+  constructor(edge: Edge, stream: ByteStream, access: StreamAccess) {
     this.#edge = edge;
     this.#stream = stream;
+    this.#access = access;
     this.#items = new SubmitItems({
       edge,
-      caller,
+      access,
       receiver: this,
       outbox: this.#outbox,
       now: this.#now,
@@ -150,6 +152,7 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     const inputs = await Promise.all(
       request.starts.map(async (item) => {
         try {
+          this.#access.callerIn(request.namespace);
           const namespace = readNamespace(request.namespace);
           startCommand(item, namespace, this.#edge.plans); // What is bad is not stored either.
           const target = targetOf(namespace, item.runId);

@@ -1,6 +1,8 @@
 import type { HelloShape, WelcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { Caller } from "../../core/caller.js";
 import { limits } from "../../core/limits.js";
 import type { SessionHello } from "../../kernel/kernel-api.js";
+import { defaultNamespace } from "../../kernel/namespaces.js";
 import { badField } from "../refusals.js";
 import {
   readNamespace,
@@ -26,9 +28,9 @@ const holdsMax = 100_000;
 /**
  * The Hello of a worker, checked.
  *
- * @throws RejectionError PAWL_INVALID_FIELD or PAWL_NAMESPACE_NOT_FOUND.
+ * @throws RejectionError PAWL_INVALID_FIELD.
  */
-export function readHello(hello: HelloShape): SessionHello {
+export function readHello(hello: HelloShape, caller: Caller): SessionHello {
   if (hello.protocolVersion !== protocolVersion) {
     throw badField("hello.protocol_version", `${protocolVersion}`, `${hello.protocolVersion}`);
   }
@@ -48,7 +50,21 @@ export function readHello(hello: HelloShape): SessionHello {
     }
     handles.add(hold.handle);
   }
-  return { sessionId, worker, namespace, serves, holds };
+  return { sessionId: ownSession(sessionId, namespace, caller), worker, namespace, serves, holds };
+}
+
+/**
+ * The id of a session in the kernel. It belongs to whoever opened it: another principal, or another namespace, that names the same
+ * one has a session of its own, and can neither take its leases nor end them.
+ */
+export function ownSession(
+  sessionId: string,
+  namespace: string,
+  { principal, authenticated }: Caller,
+): string {
+  return authenticated || namespace !== defaultNamespace
+    ? `${sessionId} of ${principal} in ${namespace}`
+    : sessionId;
 }
 
 /** What a worker says it serves. */

@@ -22,7 +22,6 @@ interface Pending {
 /** What the items of a stream need of it. */
 export interface WorkItemsParts {
   readonly edge: Edge;
-  readonly caller: Caller;
   /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
   readonly receiver: Receiver;
   readonly handles: Handles;
@@ -35,10 +34,15 @@ export interface WorkItemsParts {
   readonly toRejection: (error: unknown) => Rejection;
 }
 
+/** Before the Hello was read, which comes before every item. */
+const nobodyYet: Caller = { principal: "", roles: [], authenticated: false };
+
 /** The items of one Work stream, from their arrival to their answer. */
 export class WorkItems {
   /** Namespace of the session. */
   namespace = "default";
+  /** Who the worker is in it. */
+  caller: Caller = nobodyYet;
   readonly #parts: WorkItemsParts;
   readonly #pending: Slots<Pending> = new Slots();
 
@@ -128,7 +132,7 @@ export class WorkItems {
 
   #execute(pending: Pending, prepared: Preparations | undefined): void {
     const { work, entry } = pending;
-    const { edge, caller, receiver } = this.#parts;
+    const { edge, receiver } = this.#parts;
     try {
       const preparation = prepared?.get(work.item);
       if (preparation?.rejection !== undefined) {
@@ -137,7 +141,7 @@ export class WorkItems {
       const parts = { namespace: this.namespace, entry, prepared: preparation };
       const { target, command } = orderOf(work, parts);
       const tag = this.#pending.add(pending);
-      edge.kernel.execute(target, command, caller, { receiver, tag });
+      edge.kernel.execute(target, command, this.caller, { receiver, tag });
     } catch (error) {
       this.#answerRefusal(pending, this.#parts.toRejection(error), this.#parts.now);
     }

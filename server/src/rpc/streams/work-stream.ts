@@ -1,11 +1,11 @@
 import { decodeWorkRequest, type WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
-import type { Caller } from "../../core/caller.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { SessionLease, SessionListener, WorkerSession } from "../../kernel/kernel-api.js";
 import { type Outcome, RejectionError } from "../../kernel/outcome.js";
 import type { Cancellable } from "../../kernel/ports.js";
+import type { StreamAccess } from "../access/stream-access.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
@@ -39,6 +39,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   readonly #outbox: WorkOutbox = new WorkOutbox();
   /** What depends on nothing that must be durable. */
   readonly #now: WorkOutbox = new WorkOutbox();
+  readonly #access: StreamAccess;
   readonly #items: WorkItems;
   #session: WorkerSession | undefined;
   #position: Uint8Array = new Uint8Array(0);
@@ -48,12 +49,12 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   #isHalfClosed = false;
   #isGone = false;
 
-  constructor(edge: Edge, stream: ByteStream, caller: Caller) {
+  constructor(edge: Edge, stream: ByteStream, access: StreamAccess) {
     this.#edge = edge;
     this.#stream = stream;
+    this.#access = access;
     this.#items = new WorkItems({
       edge,
-      caller,
       receiver: this,
       handles: this.#handles,
       outbox: this.#outbox,
@@ -235,7 +236,9 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     if (hello === undefined) {
       throw badMessage("hello", "set in the first message", "absent");
     }
-    const sessionHello = readHello(hello);
+    const caller = this.#access.callerIn(hello.namespace);
+    const sessionHello = readHello(hello, caller);
+    this.#items.caller = caller;
     this.#items.namespace = sessionHello.namespace;
     for (const held of hello.holds) {
       this.#handles.adopt(held, sessionHello.namespace);

@@ -2,8 +2,7 @@ import { type DurationParts, durationMs, showDuration } from "../../core/duratio
 import { findLoneSurrogate, utf8ByteLength } from "../../core/identity/utf8.js";
 import { checkId, type IdKind } from "../../core/identity/well-formed-id.js";
 import { limits } from "../../core/limits.js";
-import { notFound } from "../../core/rejection.js";
-import { RejectionError } from "../../kernel/outcome.js";
+import { defaultNamespace } from "../../kernel/namespaces.js";
 import { badField } from "../refusals.js";
 
 /**
@@ -19,13 +18,13 @@ export function requireId(kind: IdKind, value: string, field: string): void {
   }
 }
 
-/** The namespace of a request: empty means `default`, which is the only one so far. */
+/** The namespace of a request: empty means `default`. That it exists, and that the caller may act in it, the gate has seen to. */
 export function readNamespace(value: string): string {
-  if (value === "" || value === "default") {
-    return "default";
+  if (value === "" || value === defaultNamespace) {
+    return defaultNamespace;
   }
   requireId("namespace", value, "namespace");
-  throw new RejectionError(notFound("namespace", value));
+  return value;
 }
 
 /** Bounds of a text, in bytes of UTF-8. */

@@ -62,6 +62,7 @@ function partsOf(body: EventBody): Parts {
     case "storeCreated":
     case "checkpointSealed":
     case "epochBegan":
+    case "namespaceCreated":
       return partsOfRun(body);
     case "operationIntended":
     case "operationObserved":
@@ -88,7 +89,8 @@ type RunCase =
   | "runFaulted"
   | "storeCreated"
   | "checkpointSealed"
-  | "epochBegan";
+  | "epochBegan"
+  | "namespaceCreated";
 type OperationCase =
   | "operationIntended"
   | "operationObserved"

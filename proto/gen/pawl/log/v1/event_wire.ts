@@ -51,6 +51,7 @@ export interface EventShape {
     | { case: "proposalMade"; value: ProposalMadeShape }
     | { case: "proposalDecided"; value: ProposalDecidedShape }
     | { case: "proposalEnded"; value: ProposalEndedShape }
+    | { case: "namespaceCreated"; value: NamespaceCreatedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -257,6 +258,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "namespaceCreated": {
+      w.tag(450);
+      const at = w.begin();
+      writeNamespaceCreated(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -380,6 +388,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 418:
         body = { case: "epochBegan", value: readEpochBegan(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 450:
+        body = { case: "namespaceCreated", value: readNamespaceCreated(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -3621,4 +3633,58 @@ export function encodeApproverStanding(m: ApproverStandingShape): Uint8Array {
 export function decodeApproverStanding(bytes: Uint8Array): ApproverStandingShape {
   const r = new WireReader(bytes);
   return readApproverStanding(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.NamespaceCreated`; its fields are described in event_pb.ts. */
+export interface NamespaceCreatedShape {
+  namespace: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.NamespaceCreated`. */
+export function writeNamespaceCreated(w: WireWriter, m: NamespaceCreatedShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.NamespaceCreated` up to `end`, which is the reader's limit. */
+export function readNamespaceCreated(r: WireReader, end: number): NamespaceCreatedShape {
+  let namespace: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.NamespaceCreated` into bytes of its own. */
+export function encodeNamespaceCreated(m: NamespaceCreatedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNamespaceCreated(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.NamespaceCreated`; its bytes fields are views of `bytes`. */
+export function decodeNamespaceCreated(bytes: Uint8Array): NamespaceCreatedShape {
+  const r = new WireReader(bytes);
+  return readNamespaceCreated(r, r.limit);
 }

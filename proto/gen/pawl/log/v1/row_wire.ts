@@ -1668,3 +1668,114 @@ export function decodeProposalDecisionRow(bytes: Uint8Array): ProposalDecisionRo
   const r = new WireReader(bytes);
   return readProposalDecisionRow(r, r.limit);
 }
+
+/** A plain `pawl.log.v1.NamespaceRow`; its fields are described in row_pb.ts. */
+export interface NamespaceRowShape {
+  namespace: string;
+  principal: string;
+  createdAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.NamespaceRow`. */
+export function writeNamespaceRow(w: WireWriter, m: NamespaceRowShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.createdAtMs, 0)) {
+    w.tag(25);
+    w.double(m.createdAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.NamespaceRow` up to `end`, which is the reader's limit. */
+export function readNamespaceRow(r: WireReader, end: number): NamespaceRowShape {
+  let namespace: string = "";
+  let principal: string = "";
+  let createdAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      case 25:
+        createdAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    principal,
+    createdAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.NamespaceRow` into bytes of its own. */
+export function encodeNamespaceRow(m: NamespaceRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNamespaceRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.NamespaceRow`; its bytes fields are views of `bytes`. */
+export function decodeNamespaceRow(bytes: Uint8Array): NamespaceRowShape {
+  const r = new WireReader(bytes);
+  return readNamespaceRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.NamespacesRow`; its fields are described in row_pb.ts. */
+export interface NamespacesRowShape {
+  namespaces: NamespaceRowShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.NamespacesRow`. */
+export function writeNamespacesRow(w: WireWriter, m: NamespacesRowShape): void {
+  for (const item of m.namespaces) {
+    w.tag(10);
+    const at = w.begin();
+    writeNamespaceRow(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.NamespacesRow` up to `end`, which is the reader's limit. */
+export function readNamespacesRow(r: WireReader, end: number): NamespacesRowShape {
+  const namespaces: NamespaceRowShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespaces.push(readNamespaceRow(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespaces,
+  };
+}
+
+/** Encodes a `pawl.log.v1.NamespacesRow` into bytes of its own. */
+export function encodeNamespacesRow(m: NamespacesRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNamespacesRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.NamespacesRow`; its bytes fields are views of `bytes`. */
+export function decodeNamespacesRow(bytes: Uint8Array): NamespacesRowShape {
+  const r = new WireReader(bytes);
+  return readNamespacesRow(r, r.limit);
+}

@@ -1,0 +1,73 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { TokenFileError, tokenFileName } from "../../access/token-file.js";
+import { CliError } from "../cli-error.js";
+import type { CliContext } from "../context.js";
+import { exitCodes } from "../exit-codes.js";
+import { DEFAULT_FOLDER } from "../kernel-url.js";
+
+/** Options of every `pawl token` command. */
+export interface TokenFileOptions {
+  readonly dir: string;
+  readonly tokens?: string;
+  readonly json?: boolean;
+}
+
+/** Adds `--dir`, `--tokens` and `--json`. */
+export function addTokenFileOptions(command: Command): Command {
+  return command
+    .option("--dir <folder>", "the data folder, whose token file is meant", DEFAULT_FOLDER)
+    .option("--tokens <file>", "another token file; serve it with pawl serve --tokens")
+    .option("--json", "print JSON: one object, or one a line");
+}
+
+/** The token file that the options name. */
+export function tokenPath(context: CliContext, { dir, tokens }: TokenFileOptions): string {
+  return resolve(context.cwd, tokens ?? join(dir, tokenFileName));
+}
+
+/** Makes the folder of a token file: tokens may come before the store. */
+export async function makeFolderOf(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+}
+
+/** Does the work on a token file; what is wrong with it comes out as a `CliError`. */
+export async function onTokenFile<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TokenFileError) {
+      const { message, code } = error;
+      throw new CliError(message, { exitCode: exitCodes.refused, reason: code, cause: error });
+    }
+    throw error;
+  }
+}
+
+/** A refusal of what was asked of the token file. */
+export function refuseToken(message: string, next: readonly string[] = []): CliError {
+  return new CliError(message, { exitCode: exitCodes.refused, reason: "PAWL_TOKEN_REFUSED", next });
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Longest time to live: ten years. */
+const lengthMsMax = 3650 * 86_400_000;
+
+/** Reads a length of time such as `90d`, `12h`, `30m`, `45s`, in ms. */
+export function readLength(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
+  if (!(ms <= lengthMsMax)) {
+    throw new InvalidArgumentError(
+      "Expected a length of time of at most ten years, such as 90d, 12h, 30m or 45s.",
+    );
+  }
+  return ms;
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import { certificateNames } from "../access/certificate-names.js";
+import type { Proof } from "../access/credentials.js";
+
+const noNames: readonly string[] = [];
+
+const certificatesKey: ContextKey<Proof["certificates"]> = createContextKey(() => noNames);
+
+/** What the connection of a request tells its handler. */
+export function connectionValues({ socket }: IncomingMessage): ContextValues {
+  return createContextValues().set(certificatesKey, () => {
+    if (!(socket instanceof TLSSocket && socket.authorized)) {
+      return noNames;
+    }
+    const certificate = socket.getPeerCertificate();
+    return "raw" in certificate ? certificateNames(certificate) : noNames;
+  });
+}
+
+/** How the caller of a Connect call says who it is. */
+export function proofOf({ requestHeader, values }: HandlerContext): Proof {
+  return {
+    authorization: requestHeader.get("authorization") ?? undefined,
+    certificates: values.get(certificatesKey),
+  };
+}
