@@ -10,6 +10,7 @@ const sourceHooks = new URL("./test/support/source-hooks.mjs", import.meta.url).
 const INCLUDES: Readonly<Record<ProjectName, string>> = {
   core: "test/**/*.test.ts",
   crash: "test/crash/**/*.test.ts",
+  python: "test/python/**/*.test.ts",
   root: "test/**/*.root.test.ts",
   "set-up": "test/set-up/**/*.test.ts",
 };

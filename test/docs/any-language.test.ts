@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
+import { REPOSITORY } from "../tidy/source-file.js";
 import { readFences } from "./support/markdown.js";
 import { pageAt } from "./support/pages.js";
+import { isExcerpt } from "./support/snippets.js";
 
 /** A request of the page, and what its answer must hold. */
 interface Exchange {
@@ -11,8 +15,8 @@ interface Exchange {
   readonly line: number;
 }
 
-function readExchanges(page: string): Exchange[] {
-  const fences = readFences(page).filter(({ language }) => ["http", "json"].includes(language));
+function readExchanges(text: string): Exchange[] {
+  const fences = readFences(text).filter(({ language }) => ["http", "json"].includes(language));
   const exchanges: Exchange[] = [];
   for (let index = 0; index < fences.length; index += 2) {
     const [request, answer] = [fences[index], fences[index + 1]];
@@ -25,7 +29,8 @@ function readExchanges(page: string): Exchange[] {
   return exchanges;
 }
 
-const exchanges = readExchanges(pageAt("docs/guide/any-language.md"));
+const page = pageAt("docs/guide/any-language.md");
+const exchanges = readExchanges(page);
 let server: TestServer;
 
 beforeAll(async () => {
@@ -63,6 +68,16 @@ async function askStream(path: string, body: string): Promise<unknown> {
 }
 
 describe("docs/guide/any-language.md", () => {
+  it("shows Python that stands in the example line for line", () => {
+    const files = ["worker.py", "tickets.py"].map((name) =>
+      readFileSync(join(REPOSITORY, "examples/python", name), "utf8"),
+    );
+    const shown = readFences(page).filter(({ language }) => language === "python");
+    expect(shown.length).toBeGreaterThan(3);
+    const strange = shown.filter(({ text }) => !files.some((file) => isExcerpt(text, file)));
+    expect(strange).toEqual([]);
+  });
+
   it("has a request for everything that a worker does", () => {
     const methods = exchanges.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
     expect(methods).toEqual([

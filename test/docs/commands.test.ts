@@ -12,8 +12,22 @@ const { scripts } = JSON.parse(readFileSync(join(REPOSITORY, "package.json"), "u
 
 const PAWL = /^(?:npx --no )?pawl (?!…)/;
 
+/** What `examples/python/set-up.py` makes. */
+const python = ".set-up/python/env/bin/python";
+
 /** What else a line of shell in the documentation may call. */
-const OTHERS = new Set(["echo", "curl", "node", "cp", "tar", "cat", "cd", "mkdir"]);
+const OTHERS = new Set([
+  "echo",
+  "curl",
+  "node",
+  "cp",
+  "tar",
+  "cat",
+  "cd",
+  "mkdir",
+  "python3",
+  python,
+]);
 
 /** What is wrong with one command of a block of shell. */
 function faultOfCommand(command: string): string | undefined {

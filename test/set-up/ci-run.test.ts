@@ -32,6 +32,10 @@ if [ "$1" = -p ]; then echo true; exit; fi
 echo '{"passed":3,"failed":0,"skipped":0}' > "$PAWL_TEST_REPORT"
 `;
 
+const PYTHON = `#!/bin/sh
+[ "$FAKE_PYTHON" != fails ]
+`;
+
 const BUF = `#!/bin/sh
 if [ "$1" = "$FAKE_FAILING_BUF" ]; then exit 1; fi
 if [ "$1" = generate ]; then mkdir -p "$3/proto/gen" && echo code > "$3/proto/gen/a.ts"; fi
@@ -52,6 +56,7 @@ beforeEach(() => {
   cpSync(CI_RUN, join(folder, ".ci/run"));
   write("tools/npm", NPM);
   write("tools/lts-node", LTS_NODE);
+  write("tools/python3", PYTHON);
   write("tools/uname", '#!/bin/sh\nif [ "$1" = -m ]; then echo x86_64; else echo Linux; fi\n');
   write("node_modules/.bin/buf", BUF);
   write("proto/gen/a.ts", "code\n");
@@ -99,6 +104,7 @@ describe("the check before landing", () => {
     ["the runner's report cannot be read", { FAKE_REPORT: "half a rep" }, 3],
     ["no test passed", { FAKE_REPORT: '{"passed":0,"failed":0,"skipped":4}' }, 3],
     ["ended with exit code 1", { FAKE_TEST_CODE: "1" }, 13],
+    ["Python worker: set up", { FAKE_PYTHON: "fails" }, 13],
     ["types", { FAKE_FAILING_SCRIPT: "types" }, 13],
     ["lint", { FAKE_FAILING_SCRIPT: "lint" }, 13],
     ["protobuf: lint", { FAKE_FAILING_BUF: "lint" }, 13],

@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isPythonSetUp } from "./python.js";
 
 /** The test projects. `core` needs only Node and npm; the others say what more they need. */
-export type ProjectName = "core" | "crash" | "root" | "set-up";
+export type ProjectName = "core" | "crash" | "python" | "root" | "set-up";
 
 /** A project, and whether it runs on this machine. */
 export interface Project {
@@ -23,6 +24,11 @@ const isCi = process.env["CI"] === "true";
 export const PROJECTS: readonly Project[] = [
   { name: "core", needs: "nothing more", isRun: true },
   { name: "crash", needs: "nothing more", isRun: true },
+  {
+    name: "python",
+    needs: "Python 3.11, set up by python3 examples/python/set-up.py",
+    isRun: isCi || isPythonSetUp(),
+  },
   { name: "root", needs: "the right to mount a tmpfs (root on Linux)", isRun: isCi || canMount() },
   { name: "set-up", needs: "nothing more", isRun: true },
 ];

@@ -86,7 +86,7 @@ export type IntendOperationRequest = Message<"pawl.v1.IntendOperationRequest"> &
   operation?: OperationRequest | undefined;
 
   /**
-   * Up to which event of its run the code had been given outcomes.
+   * Up to which event of its run the code had been given outcomes: `seen_through` of the offer, unless it was given more since.
    *
    * @generated from field: uint32 seen_through = 5;
    */

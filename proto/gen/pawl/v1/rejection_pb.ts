@@ -423,6 +423,10 @@ export const PermissionDeniedSchema: GenMessage<PermissionDenied> = /*@__PURE__*
 /**
  * Why a command was refused. Nothing was changed by it.
  *
+ * Items of a batch carry it in their results. A call that fails as a whole ends with a gRPC status whose details (the trailer `grpc-status-details-bin`, a
+ * `google.rpc.Status`) hold `google.rpc.ErrorInfo` with the same reason and domain `pawl`, this message, and `google.rpc.RetryInfo` exactly when the same request may be
+ * sent again. Codes are fixed by the reason; without details, UNAVAILABLE and DEADLINE_EXCEEDED say that the same request may be sent again.
+ *
  * @generated from message pawl.v1.Rejection
  */
 export type Rejection = Message<"pawl.v1.Rejection"> & {

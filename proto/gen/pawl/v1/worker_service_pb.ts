@@ -556,14 +556,14 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
   handle: number;
 
   /**
-   * Lease version.
+   * Lease version. Unary: ignored, the request names the lease.
    *
    * @generated from field: uint32 lease_version = 2;
    */
   leaseVersion: number;
 
   /**
-   * Correlation number, unique in the session.
+   * Correlation number, unique in the session. Unary: may be 0; the result restates it, and results are in order.
    *
    * @generated from field: uint32 correlation = 3;
    */
@@ -607,7 +607,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Up to which event of its run the code had been given outcomes.
+   * Up to which event of its run the code had been given outcomes: `seen_through` of the offer, unless it was given more since.
    *
    * @generated from field: uint32 seen_through = 8;
    */
@@ -1679,14 +1679,14 @@ export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__P
  */
 export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
   /**
-   * How long the lease now lasts, in ms from receipt. 0 when refused.
+   * How long the lease now lasts, in ms from receipt; renew at a third of it. 0 when refused.
    *
    * @generated from field: uint32 lease_ms = 1;
    */
   leaseMs: number;
 
   /**
-   * Why it was refused. Absent when it was renewed.
+   * Why it was refused. Absent when it was renewed. `PAWL_LEASE_LOST`: stop at once, another attempt may be running.
    *
    * @generated from field: pawl.v1.Rejection rejection = 2;
    */
@@ -1875,7 +1875,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
   lease?: LeaseRef | undefined;
 
   /**
-   * Only records with a greater event number. Default 0.
+   * Only records with a greater event number, for example those that an offer with `more_steps` left out. The method pages by itself until all were sent. Default 0.
    *
    * @generated from field: uint32 after_number = 3;
    */

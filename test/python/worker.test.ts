@@ -1,0 +1,135 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { HoldPoint, SinkMode } from "../../examples/ticket-service/client.js";
+import { type Actor, Stage, type Times } from "./support/stage.js";
+
+let stage: Stage;
+
+// Generates the client anew when the contract has changed since; else it does nothing.
+beforeAll(() => {
+  const { status, stderr } = spawnSync("python3", [setUp], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+}, 300_000);
+
+beforeEach(async () => {
+  stage = await Stage.open();
+});
+
+afterEach(() => stage.close());
+
+const setUp = fileURLToPath(new URL("../../examples/python/set-up.py", import.meta.url));
+
+/** What must come out, and what the sink's own books must show. Written by hand, after docs/concepts/failure-windows.md. */
+interface Row {
+  readonly sink: SinkMode;
+  readonly ends: "completed" | "needs-review";
+  readonly calls: number;
+  readonly effects: number;
+}
+
+const once: readonly Row[] = [
+  { sink: "idempotent", ends: "completed", calls: 1, effects: 1 },
+  { sink: "reconcilable", ends: "completed", calls: 1, effects: 1 },
+  { sink: "opaque", ends: "completed", calls: 1, effects: 1 },
+];
+
+/** The caller died, and its request was lost on the way. */
+const lostBefore: readonly Row[] = [
+  { sink: "idempotent", ends: "completed", calls: 2, effects: 1 },
+  { sink: "reconcilable", ends: "completed", calls: 2, effects: 1 },
+  { sink: "opaque", ends: "needs-review", calls: 1, effects: 0 },
+];
+
+/** The caller died after the effect, before it was told. */
+const lostAfter: readonly Row[] = [
+  { sink: "idempotent", ends: "completed", calls: 2, effects: 1 },
+  { sink: "reconcilable", ends: "completed", calls: 1, effects: 1 },
+  { sink: "opaque", ends: "needs-review", calls: 1, effects: 1 },
+];
+
+async function expectEnd({ ends, calls, effects }: Row): Promise<void> {
+  expect(await stage.settled()).toBe(ends);
+  expect(await stage.books()).toEqual({ calls, effects });
+}
+
+/** Long enough for a busy machine: what must not end does not. */
+const patient = { leaseSeconds: 30n, callMs: 60_000 };
+/** Whoever died is waited for, so this is short; and long enough for a busy machine to get where it is killed. */
+const quick = { leaseSeconds: 2n, callMs: 5_000 };
+
+/** Kernel and worker, with the worker's call standing at the sink. */
+async function heldCall(
+  sink: SinkMode,
+  point: HoldPoint,
+  times: Times,
+): Promise<{
+  readonly kernel: Actor;
+  readonly worker: Actor;
+  release(how: "go" | "drop"): Promise<number>;
+}> {
+  const kernel = await stage.kernel();
+  const worker = await stage.worker();
+  const holdId = await stage.hold(point);
+  await stage.startRun(sink, times);
+  await stage.untilHeld(holdId);
+  return { kernel, worker, release: (how) => stage.tickets.client.release(how, { holdId }) };
+}
+
+describe("a Python worker", () => {
+  test.each(once)("files one ticket at a sink that is $sink", async (row) => {
+    await stage.kernel();
+    await stage.worker();
+    await stage.startRun(row.sink, patient);
+    await expectEnd(row);
+  });
+
+  test.each(once)("goes on when the kernel is killed during its call, $sink", async (row) => {
+    const { kernel, release } = await heldCall(row.sink, "after-effect", patient);
+    await kernel.kill();
+    await release("go");
+    await stage.kernel();
+    await expectEnd(row);
+  });
+});
+
+describe("a Python worker that is killed", () => {
+  test.each(lostBefore)("before its call takes effect, $sink: $calls calls", async (row) => {
+    const { worker, release } = await heldCall(row.sink, "before-effect", quick);
+    await worker.kill();
+    await release("drop");
+    await stage.worker();
+    await expectEnd(row);
+  });
+
+  test.each(lostAfter)("before it hears of the effect, $sink: $calls calls", async (row) => {
+    const { worker, release } = await heldCall(row.sink, "after-effect", quick);
+    await worker.kill();
+    await release("drop");
+    await stage.worker();
+    await expectEnd(row);
+  });
+
+  test.each(lostAfter)(
+    "together with the kernel behind the effect, $sink: $calls calls",
+    async (row) => {
+      const { kernel, worker, release } = await heldCall(row.sink, "after-effect", quick);
+      await Promise.all([worker.kill(), kernel.kill()]);
+      await release("drop");
+      await stage.kernel();
+      await stage.worker();
+      await expectEnd(row);
+    },
+  );
+
+  test.each(once)("after its completion is durable, $sink: nothing runs again", async (row) => {
+    await stage.kernel();
+    const worker = await stage.worker(["python.file"]);
+    await stage.startRun(row.sink, patient);
+    await stage.happened("TaskCompleted", "file");
+    await worker.kill();
+    await stage.worker();
+    await expectEnd(row);
+  });
+});
