@@ -14,6 +14,10 @@ export interface RetryOptions {
   readonly jitter?: number;
   /** Failure kinds (error names) or codes that are never tried again. At most 100. */
   readonly nonRetryable?: readonly string[];
+  /** What happens when the attempts are used up: the task fails, or a person is asked (`pawl reviews`). Default `fail`. */
+  readonly onExhausted?: "fail" | "ask";
+  /** How many attempts in a row may lose their worker before a person is asked. Default 5, 1 to 10,000. */
+  readonly workerLosses?: number;
 }
 
 /** The timeouts of a task. */

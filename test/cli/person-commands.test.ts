@@ -282,7 +282,7 @@ describe("pawl reviews resolve", () => {
       "the bank has no trace",
     );
     expect(end.out.split("\n")[0]).toBe(
-      "Review 4-0 is resolved: retry. It is tried again, an effect with the same key.",
+      "Review 4-0 is resolved: retry. It is tried again: an effect with the same key, a task with all its attempts.",
     );
     expect(asked).toMatchObject([
       {

@@ -175,6 +175,7 @@ describe("an operation of scope NAMESPACE whose caller is gone", () => {
     expect(review === undefined ? [] : legalChoices(scenario.state, review)).toEqual([
       ReviewChoice.DONE,
       ReviewChoice.RETRY,
+      ReviewChoice.NOT_DONE,
       ReviewChoice.ABANDON,
     ]);
     scenario.when(resolveReview(ReviewChoice.FAIL)).rejects("PAWL_ILLEGAL_TRANSITION");

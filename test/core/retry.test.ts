@@ -18,6 +18,8 @@ function policy(parts: Partial<RetrySpec> = {}): RetrySpec {
     intervalMsMax: 100_000,
     nonRetryable: new Set(),
     jitter: 0,
+    asksWhenExhausted: false,
+    workerLossesMax: 5,
     ...parts,
   };
 }
@@ -95,7 +97,9 @@ describe("whether there is another attempt", () => {
     const [spec] = plan.tasks;
     const [task] = Scenario.started(plan).state.tasks;
     if (spec === undefined || task === undefined) throw new Error("no task");
-    return decideRetry({ task: { ...task, usedAttempts }, spec }, says, context, afterMs);
+    return decideRetry({ task: { ...task, usedAttempts }, spec }, says, context, {
+      retryAfterMs: afterMs,
+    });
   }
 
   it("by default for four more, after 0.8 to 1 s and so on", () => {
@@ -117,6 +121,7 @@ describe("whether there is another attempt", () => {
     expect(decideFor({ retry: { attemptsMax: 1 } }, 0)).toEqual({
       next: TaskStatus.FAILED,
       readyAtMs: 0,
+      workerLosses: 0,
     });
   });
 
@@ -138,6 +143,7 @@ describe("whether there is another attempt", () => {
     expect(decideFor(parts, 0, failure(), 9)).toEqual({
       next: TaskStatus.BACKOFF,
       readyAtMs: START_MS + 59,
+      workerLosses: 0,
     });
     expect(decideFor(parts, 0, failure(), 10).next).toBe(TaskStatus.FAILED);
   });

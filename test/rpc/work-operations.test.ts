@@ -196,6 +196,7 @@ test("an unknown outcome at an opaque sink goes to a person, and the lease ends"
   expect(reviews[0]?.choices).toEqual([
     ReviewChoice.DONE,
     ReviewChoice.RETRY,
+    ReviewChoice.NOT_DONE,
     ReviewChoice.ABANDON,
     ReviewChoice.FAIL,
   ]);

@@ -62,7 +62,7 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
         (how) => `observed: ${how}`,
       ),
       ...["found", "absent", "unknown"].map((finding) => `reconciled: ${finding}`),
-      ...[1, 2, 3].map((choice) => `resolved: ${choice}`),
+      ...[1, 2, 3, 4, 5, 6].map((choice) => `resolved: ${choice}`),
       ...["proceed", "reuse", "lookUp", "wait", "review", "paused"].map(
         (case_) => `told IntendOperation ${case_}`,
       ),

@@ -1,6 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DurationSchema, type Duration as ProtoDuration } from "@bufbuild/protobuf/wkt";
 import {
+  OnExhausted,
   type Plan,
   PlanSchema,
   type PlanTask as PlanTaskMessage,
@@ -117,12 +118,10 @@ function buildTask(name: string, planTask: PlanTask): PlanTaskMessage {
 export function checkSchedule(schedule: ScheduleOptions, of: string): void {
   const { priority, queue, retry, timeouts, cancelGrace } = schedule;
   checkNumber(priority, { field: `the priority of ${of}`, min: 0, max: 9, whole: true });
-  checkNumber(retry?.attempts, {
-    field: `the retry.attempts of ${of}`,
-    min: 1,
-    max: 10_000,
-    whole: true,
-  });
+  for (const name of ["attempts", "workerLosses"] as const) {
+    const field = `the retry.${name} of ${of}`;
+    checkNumber(retry?.[name], { field, min: 1, max: 10_000, whole: true });
+  }
   checkNumber(retry?.coefficient, {
     field: `the retry.coefficient of ${of}`,
     min: 1,
@@ -165,6 +164,8 @@ function buildRetry(retry: RetryOptions): RetryPolicy {
     attemptsMax: retry.attempts ?? 0,
     backoffCoefficient: retry.coefficient ?? 0,
     nonRetryable: [...(retry.nonRetryable ?? [])],
+    onExhausted: retry.onExhausted === "ask" ? OnExhausted.ASK : OnExhausted.UNSPECIFIED,
+    workerLossesMax: retry.workerLosses ?? 0,
   });
   if (retry.initial !== undefined) {
     message.initialInterval = duration(retry.initial, "retry.initial");

@@ -67,6 +67,8 @@ export interface EndLease {
   readonly reason: LeaseEndReason;
   /** RETURNED only: not to be offered before, in ms from now. */
   readonly delayMs: number;
+  /** RETURNED only: why, as the worker said. */
+  readonly note?: string;
   readonly progress: Uint8Array | undefined;
 }
 

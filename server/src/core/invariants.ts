@@ -1,11 +1,13 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
 import { findWaitViolations } from "./invariants/waits.js";
 import type { Run } from "./state.js";
-import { isFinal, isRunOpen, runTransitions } from "./transitions.js";
+import { isFinal, isRunOpen, isTaskClosed, runTransitions } from "./transitions.js";
 
 export type { Violation } from "./invariants/violation.js";
 
@@ -38,24 +40,30 @@ export function findUnfinished(run: Run): readonly Violation[] {
     .map(({ number }) =>
       violation(`operation ${number}`, "no review, since it needs none", "one is open"),
     );
-  return [...needless, ...findNeedlessProposals(run), ...findUnfinishedRun(run)];
+  const moot = run.reviews
+    .filter(
+      ({ subject, resolvedAtMs, task }) =>
+        subject === ReviewSubject.TASK &&
+        resolvedAtMs === 0 &&
+        run.tasks[task]?.status !== TaskStatus.NEEDS_REVIEW,
+    )
+    .map(({ number }) => violation(`review ${number}`, "a task that waits for it", "it does not"));
+  return [...needless, ...moot, ...findNeedlessProposals(run), ...findUnfinishedRun(run)];
 }
 
 function findUnfinishedRun(run: Run): readonly Violation[] {
   if (run.kind === "ledger") {
     return [];
   }
-  if (isRunOpen(run.status)) {
-    return run.openTasks === 0
-      ? [violation("run", "an open task in an open run", "there is none")]
-      : [];
+  if (isRunOpen(run.status) && run.openTasks === 0) {
+    return [violation("run", "an open task in an open run", "there is none")];
   }
   return [...run.unsettled]
     .filter((number) => isUnasked(run, number))
     .map((number) =>
       violation(
         `operation ${number}`,
-        "a review, since its run is over",
+        "a review, since its task is over",
         "it is in doubt without one",
       ),
     );
@@ -63,10 +71,12 @@ function findUnfinishedRun(run: Run): readonly Violation[] {
 
 function isUnasked(run: Run, number: number): boolean {
   const operation = run.operations[number];
+  const task = run.tasks[operation?.task ?? -1];
   if (operation === undefined || operation.openReview !== undefined) {
     return false;
   }
-  return operation.status !== OperationStatus.INTENDED || operation.callOpen;
+  const isOver = !isRunOpen(run.status) || (task !== undefined && isTaskClosed(task.status));
+  return isOver && (operation.status !== OperationStatus.INTENDED || operation.callOpen);
 }
 
 function findRunViolations(run: Run): readonly Violation[] {

@@ -55,6 +55,12 @@ export const limits = {
   attemptsMaxDefault: 5,
   /** Most attempts a policy may allow. */
   attemptsMaxMax: 10_000,
+  /** Default of attempts in a row that may lose their worker before a person is asked. */
+  workerLossesMaxDefault: 5,
+  /** Failed attempts of a task that are kept for people, in few words. */
+  failureNotesMax: 5,
+  /** Message of such a failure, in UTF-16 code units. */
+  failureNoteLengthMax: 500,
   /** Default first backoff. */
   backoffInitialMsDefault: 1_000,
   /** Longest first backoff. */

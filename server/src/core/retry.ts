@@ -6,40 +6,64 @@ import type { Task } from "./state.js";
 
 /** What follows a failed attempt. */
 export interface RetryDecision {
-  readonly next: typeof TaskStatus.BACKOFF | typeof TaskStatus.FAILED;
+  readonly next:
+    | typeof TaskStatus.BACKOFF
+    | typeof TaskStatus.NEEDS_REVIEW
+    | typeof TaskStatus.FAILED;
   /** When the next attempt is due; 0 when there is none. */
   readonly readyAtMs: number;
+  /** Attempts in a row that lost their worker, this one included. */
+  readonly workerLosses: number;
 }
 
-const noRetry: RetryDecision = { next: TaskStatus.FAILED, readyAtMs: 0 };
+/** How an attempt failed, besides what it says. */
+export interface AttemptEnding {
+  /** The worker's own wait, instead of the policy's. */
+  readonly retryAfterMs?: number | undefined;
+  /** True when its worker was lost: nobody reported. */
+  readonly lostWorker?: boolean;
+}
 
 /**
- * Whether and when a failed attempt is tried again. It is not when the failure says so, when its kind or code is
- * among the non-retryable ones, when the attempts are used up, or when the next one would begin after schedule-to-close.
- * @param retryAfterMs the worker's own wait, instead of the policy's.
+ * Whether and when a failed attempt is tried again. A person is asked when too many attempts in a row have lost their worker, and, where the
+ * policy says so, when the attempts are used up. Otherwise it is not when the failure says so, when its kind or code is among the
+ * non-retryable ones, when the attempts are used up, or when the next one would begin after schedule-to-close.
  */
 export function decideRetry(
   found: { readonly task: Task; readonly spec: TaskSpec },
   failure: FailureShape,
   ctx: DecideContext,
-  retryAfterMs?: number,
+  ending: AttemptEnding = {},
 ): RetryDecision {
   const { task, spec } = found;
   const { retry } = spec;
-  const usedAttempts = task.usedAttempts + 1;
+  const { forgivenAttempts = 0, workerLosses: lossesBefore = 0 } = task.trouble ?? {};
+  const usedAttempts = task.usedAttempts + 1 - forgivenAttempts;
+  const workerLosses = ending.lostWorker === true ? lossesBefore + 1 : 0;
+  const end = (next: RetryDecision["next"]): RetryDecision => ({
+    next,
+    readyAtMs: 0,
+    workerLosses,
+  });
+  if (workerLosses >= retry.workerLossesMax) {
+    return end(TaskStatus.NEEDS_REVIEW);
+  }
   const isFinal =
     !failure.retryable ||
     retry.nonRetryable.has(failure.kind) ||
-    (failure.code !== "" && retry.nonRetryable.has(failure.code)) ||
-    usedAttempts >= retry.attemptsMax;
+    (failure.code !== "" && retry.nonRetryable.has(failure.code));
   if (isFinal) {
-    return noRetry;
+    return end(TaskStatus.FAILED);
   }
-  const readyAtMs = ctx.nowMs + (retryAfterMs ?? drawBackoffMs(retry, usedAttempts, ctx.random));
+  if (usedAttempts >= retry.attemptsMax) {
+    return end(retry.asksWhenExhausted ? TaskStatus.NEEDS_REVIEW : TaskStatus.FAILED);
+  }
+  const waitMs = ending.retryAfterMs ?? drawBackoffMs(retry, usedAttempts, ctx.random);
+  const readyAtMs = ctx.nowMs + waitMs;
   const isTooLate =
     spec.scheduleToCloseMs !== undefined &&
     readyAtMs >= task.firstReadyAtMs + spec.scheduleToCloseMs;
-  return isTooLate ? noRetry : { next: TaskStatus.BACKOFF, readyAtMs };
+  return isTooLate ? end(TaskStatus.FAILED) : { next: TaskStatus.BACKOFF, readyAtMs, workerLosses };
 }
 
 /**

@@ -58,6 +58,8 @@ export interface MutableRun {
   /** Step numbers by `stepIdentity`. */
   stepsByIdentity: Map<string, number>;
   reviews: MutableReview[];
+  /** Derived: operations in doubt whose task has ended, so that no attempt will find out; nobody was asked about them yet. */
+  orphaned: Set<number>;
   waits: MutableWait[];
   /** Wait numbers by `waitIdentity`. */
   waitsByIdentity: Map<string, number>;
@@ -75,6 +77,27 @@ export interface RunPause {
   readonly atMs: number;
   readonly reason: string;
   readonly principal: string;
+}
+
+/** What went wrong with a task. */
+export interface TaskTrouble {
+  /** Attempts in a row that lost their worker. */
+  readonly workerLosses: number;
+  /** Used attempts that count no more: a person gave it all its attempts anew. */
+  readonly forgivenAttempts: number;
+  /** Its last failed attempts, oldest first. */
+  readonly failures: readonly TaskFailureNote[];
+  /** Why its worker gave it back; empty: it did not, or did not say. */
+  readonly note: string;
+}
+
+/** An attempt that failed, in few words. */
+export interface TaskFailureNote {
+  readonly attempt: number;
+  readonly worker: string;
+  readonly kind: string;
+  readonly message: string;
+  readonly atMs: number;
 }
 
 /** State of a task. */
@@ -101,6 +124,10 @@ export interface MutableTask {
   leaseEndReason: LeaseEndReason;
   /** Lease version of the report that ended its last attempt; 0: none. */
   reportedLeaseVersion: number;
+  /** What went wrong with it; undefined while nothing did. Replaced, never changed. */
+  trouble: TaskTrouble | undefined;
+  /** True when a person ended it. */
+  endedByPerson: boolean;
   /** How often it gave its lease back to wait. */
   suspensions: number;
   /** Derived: numbers of its open waits, in order. */

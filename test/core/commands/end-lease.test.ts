@@ -69,7 +69,7 @@ describe("EndLease", () => {
     scenario
       .given(leased(0, 2, { attempt: 1 }))
       .when(endLease(2))
-      .records(leaseEnded(0, 2));
+      .records(leaseEnded(0, 2, { attempt: 1 }));
     expect(scenario.state.tasks[0]?.progress).toEqual(payload(1));
   });
 
@@ -104,6 +104,7 @@ describe("EndLease", () => {
       reason: EXPIRED,
       next: TaskStatus.CANCELLED,
       usesAttempt: true,
+      workerLosses: 0,
     });
     held().given(cancelRequested()).when(endLease(1, EXPIRED)).records(event);
   });

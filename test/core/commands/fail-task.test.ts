@@ -13,6 +13,7 @@ import {
   leased,
   leaseEnded,
   observedNotSent,
+  taskCancelled,
   taskReady,
 } from "../support/events.js";
 import type { TaskParts } from "../support/plans.js";
@@ -192,7 +193,10 @@ describe("FailTask with operations", () => {
       .given(declared(), observedNotSent(), leaseEnded(0, 1), leased(0, 2, { attempt: 1 }))
       .given(intended({ intentId: "i2", leaseVersion: 2 }))
       .when(failTask(2))
-      .records(doubted(0), attemptFailed(0, 2, { next: BACKOFF, readyAtMs: START_MS + 1000 }));
+      .records(
+        doubted(0),
+        attemptFailed(0, 2, { attempt: 1, next: BACKOFF, readyAtMs: START_MS + 1000 }),
+      );
   });
 });
 
@@ -201,7 +205,7 @@ describe("FailTask after cancellation was requested", () => {
     const { followed } = held()
       .given(cancelRequested())
       .when(failTask(1))
-      .records({ case: "taskCancelled", value: { task: 0, leaseVersion: 1, failure: failure() } });
+      .records(taskCancelled(0, 1));
     expect(followed).toMatchObject([{ case: "runClosed", value: { status: RunStatus.CANCELLED } }]);
   });
 });

@@ -95,7 +95,11 @@ describe("ReconcileOperation", () => {
             '5 look-ups could not tell. The last call ended with "the sink is down"',
           ),
         }),
-        leaseEnded(0, 2, { reason: LeaseEndReason.REVIEW, next: TaskStatus.NEEDS_REVIEW }),
+        leaseEnded(0, 2, {
+          attempt: 1,
+          reason: LeaseEndReason.REVIEW,
+          next: TaskStatus.NEEDS_REVIEW,
+        }),
       )
       .answering({ case: "review", operationKey, review: 0 })
       .go();

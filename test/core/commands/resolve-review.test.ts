@@ -22,7 +22,7 @@ import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
 import { payload, START_MS, sha256 } from "../support/values.js";
 
-const { ABANDON, DONE, FAIL, RETRY } = ReviewChoice;
+const { ABANDON, DONE, FAIL, NOT_DONE, RETRY } = ReviewChoice;
 const byPerson = { result: payload("seen") };
 
 /** The call can have no more effect from 6,000 ms on. */
@@ -132,9 +132,9 @@ describe("ResolveReview while the run is in its grace", () => {
       .given(cancelRequested())
       .at(6000);
     for (const choice of [RETRY, FAIL]) {
-      expect(scenario.when(resolveReview(choice)).summary()).toBe("reviewResolved");
+      scenario.when(resolveReview(choice)).rejects("PAWL_ILLEGAL_TRANSITION");
     }
-    scenario.when(resolveReview(FAIL)).records(reviewResolved(FAIL));
+    scenario.when(resolveReview(ABANDON)).records(reviewResolved(ABANDON));
     expect(scenario.state.tasks[0]?.status).toBe(TaskStatus.CANCELLED);
   });
 });
@@ -198,7 +198,7 @@ describe("ResolveReview is refused", () => {
         entity: "review",
         status: "open",
         command: "choose unspecified",
-        legal: ["done", "retry", "abandon", "fail"],
+        legal: ["done", "retry", "not-done", "abandon", "fail"],
       });
   });
 
@@ -216,9 +216,10 @@ describe("the choices that are offered", () => {
   };
 
   it("about an operation are all, without a second call once the run is over, none once it is resolved", () => {
-    expect(choicesOf(underReview())).toEqual([DONE, RETRY, ABANDON, FAIL]);
+    expect(choicesOf(underReview())).toEqual([DONE, RETRY, NOT_DONE, ABANDON, FAIL]);
     expect(choicesOf(underReview().given(runClosed(RunStatus.TERMINATED)))).toEqual([
       DONE,
+      NOT_DONE,
       ABANDON,
     ]);
     expect(choicesOf(underReview().given(reviewResolved(RETRY)))).toEqual([]);

@@ -54,6 +54,8 @@ describe("a compiled plan", () => {
         intervalMsMax: 100_000,
         nonRetryable: new Set(),
         jitter: 0.2,
+        asksWhenExhausted: false,
+        workerLossesMax: 5,
       },
       scheduleToStartMs: undefined,
       startToCloseMs: undefined,

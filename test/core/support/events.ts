@@ -31,7 +31,7 @@ export function completed(
   leaseVersion: number,
   output?: Uint8Array,
 ): Event<"taskCompleted"> {
-  return { case: "taskCompleted", value: { task, leaseVersion, output } };
+  return { case: "taskCompleted", value: { task, leaseVersion, output, attempt: leaseVersion } };
 }
 
 /** An attempt failed for good; `parts` say otherwise. */
@@ -49,6 +49,8 @@ export function attemptFailed(
       next: TaskStatus.FAILED,
       readyAtMs: 0,
       progress: undefined,
+      attempt: leaseVersion,
+      review: 0,
       ...parts,
     },
   };
@@ -73,6 +75,10 @@ export function leaseEnded(
       unacknowledgedOffers: 0,
       review: 0,
       usesAttempt: false,
+      // An attempt that is not used goes on under the next lease; tests that use more than one say which.
+      attempt: parts.usesAttempt === true ? leaseVersion : 1,
+      workerLosses: parts.reason === LeaseEndReason.EXPIRED ? 1 : 0,
+      note: "",
       ...parts,
     },
   };
@@ -310,7 +316,10 @@ export function runResumed(): Event<"runResumed"> {
 
 /** A leased task stopped. */
 export function taskCancelled(task: number, leaseVersion: number): Event<"taskCancelled"> {
-  return { case: "taskCancelled", value: { task, leaseVersion, failure: failure() } };
+  return {
+    case: "taskCancelled",
+    value: { task, leaseVersion, failure: failure(), attempt: leaseVersion },
+  };
 }
 
 /** The run ended. */

@@ -50,6 +50,8 @@ export function planTask(name: string, parts: TaskParts = {}): PlanTaskShape {
             intervalMax: optionalDuration(retry.intervalMsMax),
             nonRetryable: [...(retry.nonRetryable ?? [])],
             jitter: retry.jitter,
+            onExhausted: retry.onExhausted ?? 0,
+            workerLossesMax: retry.workerLossesMax ?? 0,
           },
     timeouts: {
       scheduleToStart: optionalDuration(parts.scheduleToStartMs),

@@ -78,7 +78,8 @@ class Judge {
 
   private hearDecision(value: EventValue<"reviewResolved">): void {
     // A late word that the call never left also resolves the review; it was judged by its own event.
-    if (value.choice === ReviewChoice.RETRY && value.reason === PERSONS_REASON) {
+    const says = value.choice === ReviewChoice.RETRY || value.choice === ReviewChoice.NOT_DONE;
+    if (says && value.reason === PERSONS_REASON) {
       this.operations.get(this.reviews.get(value.review) ?? -1)?.possible.clear();
     }
   }

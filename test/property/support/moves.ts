@@ -1,5 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type {
@@ -167,7 +168,7 @@ export const effectPlan: CompiledPlan = planOf({
 
 /** Plans of several shapes, with every timeout somewhere. */
 export const plans: readonly CompiledPlan[] = [
-  planOf({ only: { retry: { attemptsMax: 3, initialMs: 1000 } } }, "only"),
+  planOf({ only: { retry: { attemptsMax: 3, initialMs: 1000, workerLossesMax: 2 } } }, "only"),
   planOf({ a: {}, b: { needs: ["a"], cancelGraceMs: 500 }, c: { needs: ["b"] } }, "c"),
   planOf(
     {
@@ -175,7 +176,7 @@ export const plans: readonly CompiledPlan[] = [
       left: {
         needs: ["top"],
         startToCloseMs: 4000,
-        retry: { attemptsMax: 2, initialMs: 500, jitter: 1 },
+        retry: { attemptsMax: 2, initialMs: 500, jitter: 1, onExhausted: OnExhausted.ASK },
       },
       right: { needs: ["top"], scheduleToCloseMs: 60_000, retry: { nonRetryable: ["Fatal"] } },
       bottom: { needs: ["left", "right"] },
@@ -432,7 +433,10 @@ function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
   const among = move.aims && open.length > 0 ? open : run.reviews;
   const review = among.length === 0 ? undefined : oneOf(among, move.which);
   const choice = oneOf(
-    [ReviewChoice.DONE, ReviewChoice.RETRY, ReviewChoice.ABANDON, ReviewChoice.FAIL],
+    [
+      ...[ReviewChoice.DONE, ReviewChoice.RETRY, ReviewChoice.ABANDON, ReviewChoice.FAIL],
+      ...[ReviewChoice.NOT_DONE, ReviewChoice.SKIP],
+    ],
     move.pick,
   );
   return {

@@ -1,3 +1,4 @@
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
 import type { ShadowRun } from "./shadow-log.js";
@@ -22,6 +23,7 @@ export class LogJudge {
   readonly #run: ShadowRun;
   readonly #tasks = new Map<number, JudgedTask>();
   readonly #steps = new Set<string>();
+  readonly #taskReviews = new Map<number, number>();
   #isOver = false;
   #isCancelled = false;
   #isPaused = false;
@@ -87,11 +89,26 @@ export class LogJudge {
         this.#steps.add(`${task}/${name}`);
         break;
       }
+      default:
+        this.#hearRun(event);
+    }
+  }
+
+  #hearRun({ body, number }: StoredEvent): void {
+    switch (body.case) {
       case "operationIntended":
         this.#require(!this.#isPaused, number, "no intent in a paused run");
         if (this.#run.state.kind === "run") {
           this.#requireLease(number, body.value.task, body.value.leaseVersion);
         }
+        break;
+      case "reviewOpened":
+        if (body.value.subject === ReviewSubject.TASK) {
+          this.#taskReviews.set(body.value.review, body.value.task);
+        }
+        break;
+      case "reviewResolved":
+        this.#decide(body.value);
         break;
       case "cancelRequested":
         this.#isCancelled = true;
@@ -112,6 +129,14 @@ export class LogJudge {
         this.#require(false, number, `no fault of the kernel (${body.value.error})`);
         break;
       default:
+    }
+  }
+
+  /** What a person decided about a task ends it, unless it is tried again. */
+  #decide({ review, choice }: { readonly review: number; readonly choice: ReviewChoice }): void {
+    const task = this.#taskReviews.get(review);
+    if (task !== undefined && choice !== ReviewChoice.RETRY) {
+      this.#task(task).isEnded = true;
     }
   }
 

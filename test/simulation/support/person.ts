@@ -1,6 +1,6 @@
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { legalChoices } from "@pawl/server/core/review-choices.js";
 import type { Review, Run } from "@pawl/server/core/state.js";
-import { isRunOpen } from "@pawl/server/core/transitions.js";
 import { payload } from "../../core/support/values.js";
 import { Caller, type World } from "./caller.js";
 import type { Process } from "./process.js";
@@ -10,10 +10,12 @@ interface SeenReview {
   readonly runNumber: number;
   readonly review: number;
   readonly version: number;
+  /** Empty for a review of a task. */
   readonly operationKey: string;
   /** From when on it is known what the call did, by kernel time. */
   readonly settledAtMs: number;
-  readonly isOpenRun: boolean;
+  /** What the kernel offers. */
+  readonly choices: readonly ReviewChoice[];
   readonly nowMs: number;
 }
 
@@ -67,7 +69,10 @@ export class Person extends Caller {
       return;
     }
     const effect = this.#sinks.truth(review.operationKey);
-    const choice = this.#choose(effect !== undefined, review.isOpenRun);
+    const choice =
+      review.operationKey === ""
+        ? this.world.prng.pick(review.choices)
+        : this.#choose(effect !== undefined, review);
     await this.askOne(`decision ${choice} about ${review.operationKey}`, {
       target: { kind: "number", number: review.runNumber },
       command: {
@@ -82,11 +87,13 @@ export class Person extends Caller {
     });
   }
 
-  #choose(hasHappened: boolean, isOpenRun: boolean): ReviewChoice {
+  #choose(hasHappened: boolean, { choices, review }: SeenReview): ReviewChoice {
     if (hasHappened) {
       return ReviewChoice.DONE;
     }
-    return isOpenRun && this.world.prng.chance(0.8) ? ReviewChoice.RETRY : ReviewChoice.ABANDON;
+    const isAgain = choices.includes(ReviewChoice.RETRY) && this.world.prng.chance(0.8);
+    const again = review % 2 === 0 ? ReviewChoice.RETRY : ReviewChoice.NOT_DONE;
+    return isAgain ? again : ReviewChoice.ABANDON;
   }
 }
 
@@ -95,17 +102,15 @@ function seen(
   review: Review,
   at: { readonly runNumber: number; readonly nowMs: number },
 ): SeenReview | undefined {
-  const operation =
-    review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
-  if (operation === undefined || review.resolvedAtMs !== 0) {
+  const choices = legalChoices(run, review);
+  if (choices.length === 0) {
     return undefined;
   }
-  return {
-    ...at,
-    review: review.number,
-    version: review.version,
-    operationKey: operation.declaration.key,
-    settledAtMs: operation.callByMs + operation.declaration.settleMs,
-    isOpenRun: run.kind === "ledger" || isRunOpen(run.status),
-  };
+  const operation =
+    review.subject === ReviewSubject.OPERATION ? run.operations[review.operation] : undefined;
+  const { number, version } = review;
+  const isSettledAtMs =
+    operation === undefined ? 0 : operation.callByMs + operation.declaration.settleMs;
+  const operationKey = operation?.declaration.key ?? "";
+  return { ...at, review: number, version, operationKey, settledAtMs: isSettledAtMs, choices };
 }

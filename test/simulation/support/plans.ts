@@ -1,4 +1,5 @@
 import type { SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { planOf, type TaskParts } from "../../core/support/plans.js";
 import type { Prng } from "./prng.js";
@@ -38,12 +39,18 @@ export function drawWorkflow(name: string, prng: Prng, settings: Settings): Work
     const kind = `${name}.${task}`;
     code.set(kind, drawCode(prng, settings, shared));
     const before = Object.keys(tasks);
+    const needs = before.filter(() => prng.chance(0.4));
+    const leaseMs = prng.pick([1_000, 4_000, 15_000]);
+    const attemptsMax = prng.pick([3, 8, 25]);
     tasks[task] = {
       kind,
-      needs: before.filter(() => prng.chance(0.4)),
-      leaseMs: prng.pick([1_000, 4_000, 15_000]),
+      needs,
+      leaseMs,
       retry: {
-        attemptsMax: prng.pick([3, 8, 25]),
+        attemptsMax,
+        // A person is asked about some, when their attempts are used up or their workers are lost again and again.
+        onExhausted: attemptsMax === 3 ? OnExhausted.ASK : OnExhausted.FAIL,
+        workerLossesMax: attemptsMax === 8 ? 2 : 5,
         initialMs: prng.pick([0, 100, 2_000]),
         intervalMsMax: 5_000,
         jitter: 0.5,

@@ -4,19 +4,19 @@
 // @generated from file pawl/v1/plan.proto (package pawl.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file pawl/v1/plan.proto.
  */
 export const file_pawl_v1_plan: GenFile = /*@__PURE__*/
-  fileDesc("ChJwYXdsL3YxL3BsYW4ucHJvdG8SB3Bhd2wudjEi3QEKC1JldHJ5UG9saWN5EhQKDGF0dGVtcHRzX21heBgBIAEoDRIzChBpbml0aWFsX2ludGVydmFsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhsKE2JhY2tvZmZfY29lZmZpY2llbnQYAyABKAESLwoMaW50ZXJ2YWxfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDW5vbl9yZXRyeWFibGUYBSADKAkSEwoGaml0dGVyGAYgASgBSACIAQFCCQoHX2ppdHRlciLXAQoMVGFza1RpbWVvdXRzEjQKEXNjaGVkdWxlX3RvX3N0YXJ0GAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDnN0YXJ0X3RvX2Nsb3NlGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjQKEXNjaGVkdWxlX3RvX2Nsb3NlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEigKBWxlYXNlGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIvYBCghQbGFuVGFzaxIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFcXVldWUYAyABKAkSDQoFbmVlZHMYBCADKAkSHwoFaW5wdXQYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIwoFcmV0cnkYBiABKAsyFC5wYXdsLnYxLlJldHJ5UG9saWN5EicKCHRpbWVvdXRzGAcgASgLMhUucGF3bC52MS5UYXNrVGltZW91dHMSEAoIcHJpb3JpdHkYCCABKA0SLwoMY2FuY2VsX2dyYWNlGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjgKBFBsYW4SIAoFdGFza3MYASADKAsyES5wYXdsLnYxLlBsYW5UYXNrEg4KBm91dHB1dBgCIAEoCWIGcHJvdG8z", [file_google_protobuf_duration, file_pawl_v1_payload]);
+  fileDesc("ChJwYXdsL3YxL3BsYW4ucHJvdG8SB3Bhd2wudjEipAIKC1JldHJ5UG9saWN5EhQKDGF0dGVtcHRzX21heBgBIAEoDRIzChBpbml0aWFsX2ludGVydmFsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhsKE2JhY2tvZmZfY29lZmZpY2llbnQYAyABKAESLwoMaW50ZXJ2YWxfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDW5vbl9yZXRyeWFibGUYBSADKAkSEwoGaml0dGVyGAYgASgBSACIAQESKgoMb25fZXhoYXVzdGVkGAcgASgOMhQucGF3bC52MS5PbkV4aGF1c3RlZBIZChF3b3JrZXJfbG9zc2VzX21heBgIIAEoDUIJCgdfaml0dGVyItcBCgxUYXNrVGltZW91dHMSNAoRc2NoZWR1bGVfdG9fc3RhcnQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMQoOc3RhcnRfdG9fY2xvc2UYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRc2NoZWR1bGVfdG9fY2xvc2UYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKAoFbGVhc2UYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i9gEKCFBsYW5UYXNrEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVuZWVkcxgEIAMoCRIfCgVpbnB1dBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIjCgVyZXRyeRgGIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYByABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cxIQCghwcmlvcml0eRgIIAEoDRIvCgxjYW5jZWxfZ3JhY2UYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iOAoEUGxhbhIgCgV0YXNrcxgBIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDgoGb3V0cHV0GAIgASgJKlgKC09uRXhoYXVzdGVkEhwKGE9OX0VYSEFVU1RFRF9VTlNQRUNJRklFRBAAEhUKEU9OX0VYSEFVU1RFRF9GQUlMEAESFAoQT05fRVhIQVVTVEVEX0FTSxACYgZwcm90bzM", [file_google_protobuf_duration, file_pawl_v1_payload]);
 
 /**
  * How often and when a failed attempt is tried again.
@@ -65,6 +65,21 @@ export type RetryPolicy = Message<"pawl.v1.RetryPolicy"> & {
    * @generated from field: optional double jitter = 6;
    */
   jitter?: number | undefined;
+
+  /**
+   * What happens when the attempts are used up. UNSPECIFIED means FAIL.
+   *
+   * @generated from field: pawl.v1.OnExhausted on_exhausted = 7;
+   */
+  onExhausted: OnExhausted;
+
+  /**
+   * How many attempts in a row may lose their worker (the lease ran out, or offers were not acknowledged) before a person is asked: a task that kills every worker must not
+   * go round, nor be taken for one that merely failed. Default 5, 1 to 10,000. Counts within `attempts_max`: when that is lower, the attempts are used up first.
+   *
+   * @generated from field: uint32 worker_losses_max = 8;
+   */
+  workerLossesMax: number;
 };
 
 /**
@@ -220,4 +235,45 @@ export type Plan = Message<"pawl.v1.Plan"> & {
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
   messageDesc(file_pawl_v1_plan, 3);
+
+/**
+ * What happens to a task whose attempts are used up.
+ *
+ * @generated from enum pawl.v1.OnExhausted
+ */
+export const OnExhausted = {
+  /**
+   * Not set: FAIL.
+   *
+   * @generated from enum value: ON_EXHAUSTED_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The task fails for good.
+   *
+   * @generated from enum value: ON_EXHAUSTED_FAIL = 1;
+   */
+  FAIL: 1,
+
+  /**
+   * A person is asked; the task is NEEDS_REVIEW meanwhile.
+   *
+   * @generated from enum value: ON_EXHAUSTED_ASK = 2;
+   */
+  ASK: 2,
+} as const;
+
+/**
+ * What happens to a task whose attempts are used up.
+ *
+ * @generated from enum pawl.v1.OnExhausted
+ */
+export type OnExhausted = (typeof OnExhausted)[keyof typeof OnExhausted] | UnknownEnum;
+
+/**
+ * Describes the enum pawl.v1.OnExhausted.
+ */
+export const OnExhaustedSchema: GenEnum<OnExhausted> = /*@__PURE__*/
+  enumDesc(file_pawl_v1_plan, 0);
 

@@ -5,6 +5,7 @@
 
 import type { DurationShape } from "../../../wire/well-known.js";
 import { readDuration, writeDuration } from "../../../wire/well-known.js";
+import type { OnExhausted } from "./plan_pb.js";
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { WireReader } from "../../../wire/reader.js";
@@ -17,6 +18,8 @@ export interface RetryPolicyShape {
   intervalMax?: DurationShape | undefined;
   nonRetryable: string[];
   jitter?: number | undefined;
+  onExhausted: OnExhausted;
+  workerLossesMax: number;
 }
 
 /** Appends the fields of a `pawl.v1.RetryPolicy`. */
@@ -49,6 +52,14 @@ export function writeRetryPolicy(w: WireWriter, m: RetryPolicyShape): void {
     w.tag(49);
     w.double(m.jitter);
   }
+  if (m.onExhausted !== 0) {
+    w.tag(56);
+    w.int32(m.onExhausted);
+  }
+  if (m.workerLossesMax !== 0) {
+    w.tag(64);
+    w.varint32(m.workerLossesMax);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.RetryPolicy` up to `end`, which is the reader's limit. */
@@ -59,6 +70,8 @@ export function readRetryPolicy(r: WireReader, end: number): RetryPolicyShape {
   let intervalMax: DurationShape | undefined;
   const nonRetryable: string[] = [];
   let jitter: number | undefined;
+  let onExhausted: OnExhausted = 0;
+  let workerLossesMax: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -82,6 +95,12 @@ export function readRetryPolicy(r: WireReader, end: number): RetryPolicyShape {
       case 49:
         jitter = r.double();
         break;
+      case 56:
+        onExhausted = r.int32() as OnExhausted;
+        break;
+      case 64:
+        workerLossesMax = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -93,6 +112,8 @@ export function readRetryPolicy(r: WireReader, end: number): RetryPolicyShape {
     intervalMax,
     nonRetryable,
     jitter,
+    onExhausted,
+    workerLossesMax,
   };
 }
 

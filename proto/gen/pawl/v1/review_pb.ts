@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/review.proto.
  */
 export const file_pawl_v1_review: GenFile = /*@__PURE__*/
-  fileDesc("ChRwYXdsL3YxL3Jldmlldy5wcm90bxIHcGF3bC52MSKEAwoGUmV2aWV3EhEKCXJldmlld19pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDgoGcnVuX2lkGAMgASgJEgwKBHRhc2sYBCABKAkSJwoHc3ViamVjdBgFIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIVCg1vcGVyYXRpb25fa2V5GAYgASgJEg0KBWtub3duGAcgASgJEiYKB2Nob2ljZXMYCCADKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRItCglvcGVuZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCiABKA0SLwoLcmVzb2x2ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCnJlc29sdXRpb24YDCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRITCgtyZXNvbHZlZF9ieRgNIAEoCRIOCgZyZWFzb24YDiABKAkqfgoNUmV2aWV3U3ViamVjdBIeChpSRVZJRVdfU1VCSkVDVF9VTlNQRUNJRklFRBAAEhwKGFJFVklFV19TVUJKRUNUX09QRVJBVElPThABEhcKE1JFVklFV19TVUJKRUNUX1RBU0sQAhIWChJSRVZJRVdfU1VCSkVDVF9SVU4QAyqRAQoMUmV2aWV3Q2hvaWNlEh0KGVJFVklFV19DSE9JQ0VfVU5TUEVDSUZJRUQQABIWChJSRVZJRVdfQ0hPSUNFX0RPTkUQARIXChNSRVZJRVdfQ0hPSUNFX1JFVFJZEAISGQoVUkVWSUVXX0NIT0lDRV9BQkFORE9OEAMSFgoSUkVWSUVXX0NIT0lDRV9GQUlMEARiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChRwYXdsL3YxL3Jldmlldy5wcm90bxIHcGF3bC52MSLAAwoGUmV2aWV3EhEKCXJldmlld19pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSDgoGcnVuX2lkGAMgASgJEgwKBHRhc2sYBCABKAkSJwoHc3ViamVjdBgFIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIVCg1vcGVyYXRpb25fa2V5GAYgASgJEg0KBWtub3duGAcgASgJEiYKB2Nob2ljZXMYCCADKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRItCglvcGVuZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCiABKA0SLwoLcmVzb2x2ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCnJlc29sdXRpb24YDCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRITCgtyZXNvbHZlZF9ieRgNIAEoCRIOCgZyZWFzb24YDiABKAkSKAoIZmFpbHVyZXMYDyADKAsyFi5wYXdsLnYxLkZhaWxlZEF0dGVtcHQSEAoIYXR0ZW1wdHMYECABKA0idwoNRmFpbGVkQXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKn4KDVJldmlld1N1YmplY3QSHgoaUkVWSUVXX1NVQkpFQ1RfVU5TUEVDSUZJRUQQABIcChhSRVZJRVdfU1VCSkVDVF9PUEVSQVRJT04QARIXChNSRVZJRVdfU1VCSkVDVF9UQVNLEAISFgoSUkVWSUVXX1NVQkpFQ1RfUlVOEAMqxQEKDFJldmlld0Nob2ljZRIdChlSRVZJRVdfQ0hPSUNFX1VOU1BFQ0lGSUVEEAASFgoSUkVWSUVXX0NIT0lDRV9ET05FEAESFwoTUkVWSUVXX0NIT0lDRV9SRVRSWRACEhkKFVJFVklFV19DSE9JQ0VfQUJBTkRPThADEhYKElJFVklFV19DSE9JQ0VfRkFJTBAEEhYKElJFVklFV19DSE9JQ0VfU0tJUBAFEhoKFlJFVklFV19DSE9JQ0VfTk9UX0RPTkUQBmIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * One review.
@@ -44,7 +44,7 @@ export type Review = Message<"pawl.v1.Review"> & {
   runId: string;
 
   /**
-   * Task that waits for it. Empty when none does.
+   * Task that it is about or that waits for it. Empty when there is none.
    *
    * @generated from field: string task = 4;
    */
@@ -119,6 +119,20 @@ export type Review = Message<"pawl.v1.Review"> & {
    * @generated from field: string reason = 14;
    */
   reason: string;
+
+  /**
+   * Of a task: its last failed attempts, oldest first, at most 5.
+   *
+   * @generated from field: repeated pawl.v1.FailedAttempt failures = 15;
+   */
+  failures: FailedAttempt[];
+
+  /**
+   * Of a task: attempts used so far, over all resets.
+   *
+   * @generated from field: uint32 attempts = 16;
+   */
+  attempts: number;
 };
 
 /**
@@ -127,6 +141,55 @@ export type Review = Message<"pawl.v1.Review"> & {
  */
 export const ReviewSchema: GenMessage<Review> = /*@__PURE__*/
   messageDesc(file_pawl_v1_review, 0);
+
+/**
+ * An attempt that failed.
+ *
+ * @generated from message pawl.v1.FailedAttempt
+ */
+export type FailedAttempt = Message<"pawl.v1.FailedAttempt"> & {
+  /**
+   * Its number.
+   *
+   * @generated from field: uint32 attempt = 1;
+   */
+  attempt: number;
+
+  /**
+   * Name of the worker that ran it, or to which it was offered.
+   *
+   * @generated from field: string worker = 2;
+   */
+  worker: string;
+
+  /**
+   * Kind of the failure.
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * Its message, cut at 500 characters.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 5;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.FailedAttempt.
+ * Use `create(FailedAttemptSchema)` to create a new message.
+ */
+export const FailedAttemptSchema: GenMessage<FailedAttempt> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review, 1);
 
 /**
  * What a review is about.
@@ -149,7 +212,7 @@ export const ReviewSubject = {
   OPERATION: 1,
 
   /**
-   * A task whose worker died again and again.
+   * A task whose workers were lost again and again, or whose attempts are used up under the policy `ask`.
    *
    * @generated from enum value: REVIEW_SUBJECT_TASK = 2;
    */
@@ -190,32 +253,46 @@ export const ReviewChoice = {
   UNSPECIFIED: 0,
 
   /**
-   * The effect happened; its result is given with the resolution.
+   * Operation: the effect happened; its result is given with the resolution. Task: its output is given, and it is COMPLETED with it.
    *
    * @generated from enum value: REVIEW_CHOICE_DONE = 1;
    */
   DONE: 1,
 
   /**
-   * The effect did not happen: call again with the same key.
+   * Operation: call again with the same key, whatever became of the earlier calls. Task: try again, with all its attempts anew. Run: go on.
    *
    * @generated from enum value: REVIEW_CHOICE_RETRY = 2;
    */
   RETRY: 2,
 
   /**
-   * Give the effect up.
+   * Operation: give the effect up; whoever performs it is told so.
    *
    * @generated from enum value: REVIEW_CHOICE_ABANDON = 3;
    */
   ABANDON: 3,
 
   /**
-   * Fail the task for good.
+   * Fail the task for good. An operation is given up with it.
    *
    * @generated from enum value: REVIEW_CHOICE_FAIL = 4;
    */
   FAIL: 4,
+
+  /**
+   * Task: leave it out. It is COMPLETED without an output, and what needs it goes on.
+   *
+   * @generated from enum value: REVIEW_CHOICE_SKIP = 5;
+   */
+  SKIP: 5,
+
+  /**
+   * Operation: the effect did not happen. The next attempt calls with the same key; when none can come, the effect is given up.
+   *
+   * @generated from enum value: REVIEW_CHOICE_NOT_DONE = 6;
+   */
+  NOT_DONE: 6,
 } as const;
 
 /**

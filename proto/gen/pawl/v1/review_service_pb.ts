@@ -130,7 +130,7 @@ export type ResolveReviewRequest = Message<"pawl.v1.ResolveReviewRequest"> & {
   choice: ReviewChoice;
 
   /**
-   * With DONE: the result, as the sink would have given it. Required there.
+   * With DONE: the result, as the sink would have given it, or the task's output. Required there.
    *
    * @generated from field: pawl.v1.Payload result = 5;
    */

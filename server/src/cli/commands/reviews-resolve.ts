@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import { usageError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
 import type { CliContext } from "../context.js";
-import { enumChoices, enumWord } from "../format/enum-word.js";
+import { enumChoices } from "../format/enum-word.js";
+import { choiceWord } from "../format/review.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
 import {
@@ -34,12 +35,12 @@ export function addReviewsResolve(group: Command, context: CliContext): void {
     .argument("<review>", "id of the review")
     .requiredOption(
       "--choice <choice>",
-      `${enumChoices(ReviewChoiceSchema).join(", ")}: the effect happened; it did not, call again; give it up; fail the task`,
+      `${enumChoices(ReviewChoiceSchema).join(", ")}: see the review for those that it offers, and pawl reviews resolve in docs/reference/cli.md for what they mean`,
       enumWordOption(ReviewChoiceSchema),
     )
     .option(
       "--result <json>",
-      "with --choice done: the result as the sink would have given it, JSON or @FILE",
+      "with --choice done: the result as the sink would have given it, or the task's output, JSON or @FILE",
     )
     .requiredOption("--reason <text>", "why, for the record")
     .option(
@@ -82,7 +83,7 @@ async function resolveReview(
     return;
   }
   const name = `Review ${out.style("bold", clean(reviewId))}`;
-  const word = enumWord(ReviewChoiceSchema, choice).toLowerCase();
+  const word = choiceWord(choice);
   out.lines(
     answer.existing
       ? `${name} had been resolved as ${word} before; nothing was changed.`
@@ -94,9 +95,13 @@ async function resolveReview(
 const CONSEQUENCES: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.UNSPECIFIED]: "",
   [ReviewChoice.DONE]: "The result is recorded, and who waits for it goes on with it.",
-  [ReviewChoice.RETRY]: "It is tried again, an effect with the same key.",
+  [ReviewChoice.RETRY]:
+    "It is tried again: an effect with the same key, a task with all its attempts.",
   [ReviewChoice.ABANDON]: "The effect is given up, and who waits for it is told so.",
   [ReviewChoice.FAIL]: "The task is failed for good.",
+  [ReviewChoice.SKIP]: "The task is left out, and what needs it goes on.",
+  [ReviewChoice.NOT_DONE]:
+    "The effect counts as not done; the next attempt, if one can come, calls it.",
 };
 
 /**

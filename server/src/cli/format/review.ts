@@ -1,4 +1,9 @@
-import { type Review, ReviewChoiceSchema, ReviewSubjectSchema } from "@pawl/proto/v1/review_pb.js";
+import {
+  type Review,
+  type ReviewChoice,
+  ReviewChoiceSchema,
+  ReviewSubjectSchema,
+} from "@pawl/proto/v1/review_pb.js";
 import { enumWord } from "./enum-word.js";
 import { principalName } from "./principal.js";
 import type { Style } from "./style.js";
@@ -7,7 +12,12 @@ import { type Clock, formatTime } from "./time.js";
 
 /** The words by which a choice is given on the command line. */
 export function choiceWords(review: Review): string[] {
-  return review.choices.map((choice) => enumWord(ReviewChoiceSchema, choice).toLowerCase());
+  return review.choices.map(choiceWord);
+}
+
+/** The word by which one choice is given on the command line. */
+export function choiceWord(choice: ReviewChoice): string {
+  return enumWord(ReviewChoiceSchema, choice).toLowerCase().replaceAll("_", "-");
 }
 
 /** One sentence: which review, about what, and whether it waits. */
@@ -17,7 +27,7 @@ export function reviewHeadline(review: Review, style: Style): string {
   if (review.resolvedAt === undefined) {
     return `Review ${id} of ${aOrAn(subject)} ${style("attention", "waits for a person")}.`;
   }
-  const choice = enumWord(ReviewChoiceSchema, review.resolution).toLowerCase();
+  const choice = choiceWord(review.resolution);
   return `Review ${id} of ${aOrAn(subject)} was resolved: ${style("good", choice)}.`;
 }
 
@@ -32,6 +42,8 @@ export function reviewFields(
     ["run", review.runId],
     ["task", review.task],
     ["operation", review.operationKey],
+    ["attempts", review.attempts === 0 ? undefined : `${review.attempts}`],
+    ["failures", failuresText(review, clock)],
     ["opened", formatTime(review.openedAt, clock)],
     ["resolved", resolvedAt === undefined ? undefined : formatTime(resolvedAt, clock)],
     ["by", principalName(review.resolvedBy)],
@@ -39,6 +51,15 @@ export function reviewFields(
     ["choices", resolvedAt === undefined ? choiceWords(review).join(", ") : undefined],
     ["version", `${review.version}`],
   ];
+}
+
+function failuresText({ failures }: Review, clock: Clock): string | undefined {
+  if (failures.length === 0) return undefined;
+  return failures
+    .map(({ attempt, worker, kind, message, at }) =>
+      clean(`attempt ${attempt} at "${worker}", ${formatTime(at, clock)}: ${kind}: ${message}`),
+    )
+    .join("; ");
 }
 
 function aOrAn(noun: string): string {

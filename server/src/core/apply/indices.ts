@@ -1,11 +1,13 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import {
+  type MutableOperation,
   type MutableProposal,
   type MutableRun,
   type MutableWait,
   stepIdentity,
   waitIdentity,
 } from "../state.js";
-import { isProposalOpen } from "../transitions.js";
+import { isProposalOpen, isTaskClosed } from "../transitions.js";
 import { subjectKey } from "../wait-subject.js";
 
 /**
@@ -15,6 +17,7 @@ import { subjectKey } from "../wait-subject.js";
 const noOperations: Map<string, number> = new Map();
 const noSteps: Map<string, number> = new Map();
 const noneUnsettled: Set<number> = new Set();
+const noneOrphaned: Set<number> = new Set();
 const noWaitsByIdentity: Map<string, number> = new Map();
 const noOpenWaits: Map<string, number[]> = new Map();
 
@@ -31,6 +34,7 @@ export function emptyIndices(): Pick<
   | "operationsByKey"
   | "stepsByIdentity"
   | "unsettled"
+  | "orphaned"
   | "waitsByIdentity"
   | "openWaitsBySubject"
   | "proposals"
@@ -41,6 +45,7 @@ export function emptyIndices(): Pick<
     operationsByKey: noOperations,
     stepsByIdentity: noSteps,
     unsettled: noneUnsettled,
+    orphaned: noneOrphaned,
     waitsByIdentity: noWaitsByIdentity,
     openWaitsBySubject: noOpenWaits,
     proposals: noneProposed,
@@ -89,6 +94,33 @@ function addOpenProposal(run: MutableRun, number: number): void {
     run.openProposals = new Set();
   }
   run.openProposals.add(number);
+}
+
+/** Counts an operation in doubt among the orphaned when its task has ended; else, or when it is in doubt no more, takes it out. */
+export function judgeOrphan(run: MutableRun, operation: MutableOperation): void {
+  const task = run.tasks[operation.task];
+  const isOrphan =
+    operation.status === OperationStatus.IN_DOUBT &&
+    task !== undefined &&
+    isTaskClosed(task.status);
+  if (!isOrphan) {
+    run.orphaned.delete(operation.number);
+    return;
+  }
+  if (run.orphaned === noneOrphaned) {
+    run.orphaned = new Set();
+  }
+  run.orphaned.add(operation.number);
+}
+
+/** Judges all operations of a task that has just ended. */
+export function judgeOrphans(run: MutableRun, task: number): void {
+  for (const number of run.unsettled) {
+    const operation = run.operations[number];
+    if (operation?.task === task) {
+      judgeOrphan(run, operation);
+    }
+  }
 }
 
 /** Finds a step by task, name and key from now on. */

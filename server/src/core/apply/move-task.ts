@@ -5,6 +5,7 @@ import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../trans
 import { closeWaits } from "./close-waits.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { judgeOrphans } from "./indices.js";
 
 /** The task of this number. */
 export function taskOf(run: MutableRun, number: number): MutableTask {
@@ -53,6 +54,9 @@ export function moveTask(
   } else if (isTaskClosed(to)) {
     task.closedAtMs = meta.atMs;
     run.openTasks--;
+    if (run.unsettled.size > 0) {
+      judgeOrphans(run, task.number);
+    }
     if (task.openWaits.length > 0) {
       closeWaits(run, task, meta);
     }

@@ -4,7 +4,7 @@ import type { MutableOperation, MutableRun } from "../state.js";
 import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { addUnsettled, indexOperation } from "./indices.js";
+import { addUnsettled, indexOperation, judgeOrphan } from "./indices.js";
 import { keepBytes, keepFailure } from "./keep.js";
 import { consumeProposal } from "./proposals.js";
 
@@ -70,6 +70,7 @@ export function moveOperation(
     operation.failure = to === OperationStatus.OBSERVED ? undefined : operation.failure;
     run.unsettled.delete(operation.number);
   }
+  judgeOrphan(run, operation);
 }
 
 /** An operation was intended. */

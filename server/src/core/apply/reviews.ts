@@ -4,14 +4,17 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
-import type { MutableReview, MutableRun } from "../state.js";
+import { mayBeCalledAgain } from "../review-choices.js";
+import type { MutableReview, MutableRun, MutableTask } from "../state.js";
 import { isRunOpen, isSettled } from "../transitions.js";
 import { announceTasks } from "./announce-tasks.js";
+import { completeByPerson, failByPerson } from "./by-person.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepBytes } from "./keep.js";
 import { settleTask, taskOf } from "./move-task.js";
 import { moveOperation, operationOf } from "./operations.js";
+import { forgiveAttempts } from "./trouble.js";
 
 /** The review of this number. */
 export function reviewOf(run: MutableRun, number: number): MutableReview {
@@ -97,7 +100,10 @@ function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMet
     operation.result = review.result;
     operation.reconciled = true;
     moveOperation(run, operation, OperationStatus.OBSERVED, meta.atMs);
-  } else if (review.choice === ReviewChoice.RETRY) {
+  } else if (
+    review.choice === ReviewChoice.RETRY ||
+    (review.choice === ReviewChoice.NOT_DONE && mayBeCalledAgain(run, operation))
+  ) {
     // Whoever says so allows the next call, also when the approval of the operation is over.
     operation.retryAllowed = operation.proposal !== undefined;
     moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
@@ -132,11 +138,35 @@ function wakeWaitingTasks(
     if (task.status !== TaskStatus.NEEDS_REVIEW || !isRunOpen(run.status)) {
       continue;
     }
-    if (review.choice === ReviewChoice.FAIL) {
+    if (review.subject === ReviewSubject.TASK) {
+      resolveTask(run, task, review, { meta, hooks });
+    } else if (review.choice === ReviewChoice.FAIL) {
       task.failure = abandonedBy(review);
+      task.endedByPerson = true;
       settleTask(run, task, TaskStatus.FAILED, { meta, hooks });
     } else {
       settleTask(run, task, TaskStatus.READY, { meta, hooks });
     }
+  }
+}
+
+/** What a person decided about a task of which no further attempt was made by itself. */
+function resolveTask(
+  run: MutableRun,
+  task: MutableTask,
+  review: MutableReview,
+  parts: { readonly meta: EventMeta; readonly hooks: ApplyHooks },
+): void {
+  switch (review.choice) {
+    case ReviewChoice.RETRY:
+      forgiveAttempts(task);
+      settleTask(run, task, TaskStatus.READY, parts);
+      break;
+    case ReviewChoice.DONE:
+    case ReviewChoice.SKIP:
+      completeByPerson(run, task, review.result, parts);
+      break;
+    default:
+      failByPerson(run, task, review.reason, parts);
   }
 }

@@ -99,6 +99,8 @@ export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
     unacknowledgedOffers: 0,
     leaseEndReason: LeaseEndReason.UNSPECIFIED,
     reportedLeaseVersion: 0,
+    trouble: undefined,
+    endedByPerson: false,
     suspensions: 0,
     openWaits: noWaits,
     openNeeds: spec.needs.length,

@@ -16,6 +16,9 @@ import {
   taskOf,
 } from "./move-task.js";
 import { reviewOf } from "./reviews.js";
+import { noteFailure, noteTrouble } from "./trouble.js";
+
+const unknownFailure = { kind: "", message: "" };
 
 /** A worker got a task. */
 export function applyTaskLeased(
@@ -57,6 +60,12 @@ export function applyLeaseEnded(
   if (event.usesAttempt) {
     task.usedAttempts++;
   }
+  if (event.failure !== undefined) {
+    noteFailure(task, event.failure, meta);
+  }
+  if (task.trouble !== undefined || event.workerLosses > 0 || event.note !== "") {
+    noteTrouble(task, { workerLosses: event.workerLosses, note: event.note });
+  }
   if (event.next === TaskStatus.NEEDS_REVIEW) {
     reviewOf(run, event.review).waitingTasks.push(event.task);
   }
@@ -97,6 +106,11 @@ export function applyAttemptFailed(
   task.progress = keepBytes(event.progress) ?? task.progress;
   task.unacknowledgedOffers = 0;
   task.usedAttempts++;
+  noteFailure(task, event.failure ?? unknownFailure, meta);
+  noteTrouble(task, { workerLosses: 0, note: "" });
+  if (event.next === TaskStatus.NEEDS_REVIEW) {
+    reviewOf(run, event.review).waitingTasks.push(event.task);
+  }
   task.sessionId = "";
   hooks.leaseOver(run, task.number, "");
   settleTask(run, task, event.next, { meta, hooks });

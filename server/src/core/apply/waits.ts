@@ -8,6 +8,7 @@ import type { ApplyHooks } from "./hooks.js";
 import { forgetOpenWait, indexWait } from "./indices.js";
 import { keepBytes } from "./keep.js";
 import { leasedTaskOf, makeReady, settleTask, taskOf } from "./move-task.js";
+import { noteTrouble } from "./trouble.js";
 
 /** A task gave its lease back and waits. */
 export function applyTaskSuspended(
@@ -23,6 +24,9 @@ export function applyTaskSuspended(
   task.leaseEndReason = LeaseEndReason.SUSPENDED;
   task.progress = keepBytes(event.progress) ?? task.progress;
   task.unacknowledgedOffers = 0;
+  if (task.trouble !== undefined) {
+    noteTrouble(task, { workerLosses: 0, note: "" });
+  }
   task.suspensions++;
   task.sessionId = "";
   hooks.leaseOver(run, task.number, "");

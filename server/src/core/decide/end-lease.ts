@@ -12,6 +12,7 @@ import type { Run } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { type FoundTask, findTask, taskNotFound } from "./find.js";
 import { kernelFailure } from "./kernel-failure.js";
+import { openTaskReview } from "./open-review.js";
 
 /**
  * Ends a lease without a report. Refusals, in order: no task, lease lost. A return of a lease that was returned
@@ -37,28 +38,35 @@ export function decideEndLease(run: Run, command: EndLease, ctx: DecideContext):
 export function endLease(
   run: Run,
   found: FoundTask,
-  command: Pick<EndLease, "reason" | "delayMs" | "progress">,
+  command: Pick<EndLease, "reason" | "delayMs" | "progress" | "note">,
   ctx: DecideContext,
 ): EventBody[] {
   const { task } = found;
-  const doubts = doubtOpenCalls(run, task.number, task.leaseVersion);
-  const ended: EventBody = {
+  const events = doubtOpenCalls(run, task.number, task.leaseVersion);
+  const following = whatFollows(run, found, command, ctx);
+  if (following.next === TaskStatus.NEEDS_REVIEW && following.failure !== undefined) {
+    events.push(openTaskReview(run, found, following.failure, following.workerLosses ?? 0));
+  }
+  events.push({
     case: "leaseEnded",
     value: {
       task: task.number,
       leaseVersion: task.leaseVersion,
+      attempt: task.attempt,
       reason: command.reason,
-      review: 0,
+      review: following.next === TaskStatus.NEEDS_REVIEW ? run.reviews.length : 0,
       unacknowledgedOffers: 0,
+      workerLosses: 0,
       progress: command.progress,
-      ...whatFollows(run, found, command, ctx),
+      note: command.note ?? "",
+      ...following,
     },
-  };
-  return [...doubts, ended];
+  });
+  return events;
 }
 
 type Following = Pick<EventValue<"leaseEnded">, "next" | "readyAtMs" | "usesAttempt"> &
-  Partial<Pick<EventValue<"leaseEnded">, "failure" | "unacknowledgedOffers">>;
+  Partial<Pick<EventValue<"leaseEnded">, "failure" | "unacknowledgedOffers" | "workerLosses">>;
 
 function whatFollows(
   run: Run,
@@ -71,27 +79,43 @@ function whatFollows(
   }
   switch (command.reason) {
     case LeaseEndReason.EXPIRED:
-      return retryAfter(found, lostWorker(found), ctx);
+      return retryAfter(found, lostWorker(found), ctx, true);
     case LeaseEndReason.TIMED_OUT:
-      return retryAfter(found, timedOut(found), ctx);
+      return retryAfter(found, timedOut(found), ctx, false);
     case LeaseEndReason.NOT_ACKNOWLEDGED:
       return afterUnacknowledged(found, ctx);
-    default:
+    default: {
+      // Whoever gives a task back is alive; of the others nothing is known.
+      const workerLosses = command.reason === LeaseEndReason.RETURNED ? 0 : lossesOf(found);
+      const base = { usesAttempt: false, workerLosses } as const;
       return command.delayMs > 0
-        ? { next: TaskStatus.BACKOFF, readyAtMs: ctx.nowMs + command.delayMs, usesAttempt: false }
-        : { next: TaskStatus.READY, readyAtMs: 0, usesAttempt: false };
+        ? { ...base, next: TaskStatus.BACKOFF, readyAtMs: ctx.nowMs + command.delayMs }
+        : { ...base, next: TaskStatus.READY, readyAtMs: 0 };
+    }
   }
 }
 
-function retryAfter(found: FoundTask, failure: FailureShape, ctx: DecideContext): Following {
-  return { ...decideRetry(found, failure, ctx), usesAttempt: true, failure };
+function lossesOf({ task }: FoundTask): number {
+  return task.trouble?.workerLosses ?? 0;
+}
+
+function retryAfter(
+  found: FoundTask,
+  failure: FailureShape,
+  ctx: DecideContext,
+  isLoss: boolean,
+): Following {
+  const retry = decideRetry(found, failure, ctx, { lostWorker: isLoss });
+  return { ...retry, usesAttempt: true, failure };
 }
 
 /** Offers that nobody acknowledges use no attempt, but five in a row count as one: else a poison task would go round for ever. */
 function afterUnacknowledged(found: FoundTask, ctx: DecideContext): Following {
   const unacknowledgedOffers = found.task.unacknowledgedOffers + 1;
   if (unacknowledgedOffers < limits.unacknowledgedOffersMax) {
-    return { next: TaskStatus.READY, readyAtMs: 0, usesAttempt: false, unacknowledgedOffers };
+    const workerLosses = lossesOf(found);
+    const base = { usesAttempt: false, unacknowledgedOffers, workerLosses } as const;
+    return { ...base, next: TaskStatus.READY, readyAtMs: 0 };
   }
   const failure = kernelFailure(
     "OfferNotAcknowledged",
@@ -99,7 +123,7 @@ function afterUnacknowledged(found: FoundTask, ctx: DecideContext): Following {
     `Expected a worker to acknowledge the offer, but ${unacknowledgedOffers} offers in a row were not acknowledged.`,
     true,
   );
-  return retryAfter(found, failure, ctx);
+  return retryAfter(found, failure, ctx, true);
 }
 
 function lostWorker(found: FoundTask): FailureShape {

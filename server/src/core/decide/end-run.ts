@@ -1,5 +1,5 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { CancelRun, TerminateRun } from "../command.js";
 import type { DecideContext } from "../context.js";
@@ -8,6 +8,7 @@ import type { EventBody } from "../event.js";
 import { staleVersion } from "../rejection.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
+import { closeMootReviews } from "./close-reviews.js";
 import { endLease } from "./end-lease.js";
 import { findTask, runOver } from "./find.js";
 import { kernelFailure } from "./kernel-failure.js";
@@ -26,9 +27,14 @@ export function decideCancelRun(run: Run, command: CancelRun, ctx: DecideContext
   if (command.expectedVersion !== undefined && command.expectedVersion !== run.version) {
     return reject(staleVersion("run", command.expectedVersion, run.version));
   }
-  return accept([
-    { case: "cancelRequested", value: { reason: command.reason, principal: ctx.principal } },
-  ]);
+  const { reason } = command;
+  const requested: EventBody = {
+    case: "cancelRequested",
+    value: { reason, principal: ctx.principal },
+  };
+  // A run that is set aside still waits for what becomes of it.
+  const moot = closeMootReviews(run, reason, ctx, ReviewSubject.TASK);
+  return accept([requested, ...moot]);
 }
 
 /** Ends a run at once. Refusals, in order: run over (unless it is TERMINATED), stale version. A repeat is answered `existing`. */
@@ -55,21 +61,6 @@ export function decideTerminateRun(run: Run, command: TerminateRun, ctx: DecideC
     case: "runClosed",
     value: { status: RunStatus.TERMINATED, failure, principal: ctx.principal },
   });
-  events.push(...closeRunReviews(run, command, ctx));
+  events.push(...closeMootReviews(run, command.reason, ctx));
   return accept(events);
-}
-
-/** A review of the run itself asks whether it may go on: that it ended is the answer. */
-function closeRunReviews(run: Run, command: TerminateRun, ctx: DecideContext): EventBody[] {
-  return run.reviews
-    .filter((review) => review.subject === ReviewSubject.RUN && review.resolvedAtMs === 0)
-    .map((review) => ({
-      case: "reviewResolved",
-      value: {
-        review: review.number,
-        choice: ReviewChoice.ABANDON,
-        reason: command.reason,
-        principal: ctx.principal,
-      },
-    }));
 }

@@ -1,5 +1,4 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
-import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
@@ -11,7 +10,8 @@ import { openReview } from "./open-review.js";
 
 /**
  * What must follow from the state as it now is, in the same commit: proposals that nobody needs any more end, a run without open tasks
- * ends, and an ended run leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it answers nothing.
+ * ends, and an ended task leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it
+ * answers nothing.
  */
 export function decideFollowUp(run: Run): readonly EventBody[] {
   if (run.kind === "ledger") {
@@ -23,10 +23,10 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
       return ended;
     }
   }
-  if (isRunOpen(run.status)) {
-    return run.openTasks === 0 ? [closeRun(run)] : nothing;
+  if (isRunOpen(run.status) && run.openTasks === 0) {
+    return [closeRun(run)];
   }
-  return reviewUnsettled(run);
+  return run.orphaned.size === 0 ? nothing : reviewOrphan(run);
 }
 
 const nothing: readonly EventBody[] = [];
@@ -59,17 +59,14 @@ function failureOf(run: Run): FailureShape {
     : { ...failure, cause: failed.failure as FailureShape };
 }
 
-function reviewUnsettled(run: Run): readonly EventBody[] {
-  for (const number of run.unsettled) {
+/** No attempt will find out any more: a person is asked at once, whatever else the run does. */
+function reviewOrphan(run: Run): readonly EventBody[] {
+  for (const number of run.orphaned) {
     const operation = run.operations[number];
-    if (
-      operation === undefined ||
-      operation.openReview !== undefined ||
-      operation.status !== OperationStatus.IN_DOUBT
-    ) {
-      continue;
+    if (operation !== undefined) {
+      const { task } = operation;
+      return [openReview(run, { subject: ReviewSubject.OPERATION, operation, task })];
     }
-    return [openReview(run, { subject: ReviewSubject.OPERATION, operation, task: operation.task })];
   }
   return nothing;
 }

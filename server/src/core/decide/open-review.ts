@@ -1,8 +1,10 @@
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventBody } from "../event.js";
 import type { Operation, Run } from "../state.js";
-import { isRunOpen } from "../transitions.js";
+import { isRunOpen, isTaskClosed } from "../transitions.js";
+import type { FoundTask } from "./find.js";
 
 /** What a review of an operation is opened about. */
 export interface OperationReviewParts {
@@ -29,6 +31,41 @@ export function openReview(run: Run, parts: OperationReviewParts): EventBody {
   };
 }
 
+/** Opens a review of a task that no further attempt is made of by itself, saying what is known in a sentence for people. */
+export function openTaskReview(
+  run: Run,
+  { task, spec }: FoundTask,
+  failure: Pick<FailureShape, "kind" | "message">,
+  workerLosses: number,
+): EventBody {
+  const isLost = workerLosses >= spec.retry.workerLossesMax;
+  const workers = [...(task.trouble?.failures ?? []).map(({ worker }) => worker), task.worker];
+  const names = [...new Set(workers.slice(-workerLosses))].map((name) => `"${name}"`).join(", ");
+  const what = isLost
+    ? `Task "${spec.name}" lost its worker in ${workerLosses} attempts in a row (${names}): what it does may end every process that does it. Look at the workers' logs before you decide.`
+    : `Task "${spec.name}" used up its ${spec.retry.attemptsMax} attempts; the last one, at worker "${task.worker}", failed with ${failure.kind}: ${shorten(failure.message)}`;
+  return {
+    case: "reviewOpened",
+    value: {
+      review: run.reviews.length,
+      subject: ReviewSubject.TASK,
+      operation: 0,
+      task: task.number,
+      known: what,
+    },
+  };
+}
+
+/** Longest message that is quoted, in UTF-16 code units. */
+const quotedMax = 300;
+
+/** Never cuts a surrogate pair in half. */
+function shorten(text: string): string {
+  return text.length <= quotedMax
+    ? text
+    : `${text.slice(0, quotedMax).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
 function describeKnown(run: Run, { operation, isApprovalOver }: OperationReviewParts): string {
   const { declaration, calls, failure } = operation;
   const times = calls === 1 ? "once" : `${calls} times`;
@@ -47,6 +84,10 @@ const approvalOver =
 function sayWhy(run: Run, operation: Operation): string {
   if (!isRunOpen(run.status)) {
     return "its run is over, so no task will find out";
+  }
+  const task = run.tasks[operation.task];
+  if (run.kind === "run" && task !== undefined && isTaskClosed(task.status)) {
+    return "its task is over, so no attempt will find out";
   }
   switch (operation.declaration.sinkKind) {
     case SinkKind.IDEMPOTENT:

@@ -11,6 +11,7 @@ import type { Run, Task } from "../state.js";
 import { isSettled, operationStatusName } from "../transitions.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { findTask, taskNotFound } from "./find.js";
+import { openTaskReview } from "./open-review.js";
 
 /**
  * Completes a task. Refusals, in order: no task, other output than the one accepted from this lease, lease lost,
@@ -36,7 +37,12 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
   return accept([
     {
       case: "taskCompleted",
-      value: { task: task.number, leaseVersion: command.leaseVersion, output: command.output },
+      value: {
+        task: task.number,
+        leaseVersion: command.leaseVersion,
+        output: command.output,
+        attempt: task.attempt,
+      },
     },
   ]);
 }
@@ -61,20 +67,27 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
   if (run.cancelRequestedAtMs !== 0) {
     return accept(cancelTask(run, task, command.failure));
   }
-  const retry = decideRetry(found, command.failure, ctx, command.retryAfterMs);
-  return accept([
-    ...doubtOpenCalls(run, task.number, task.leaseVersion),
-    {
-      case: "attemptFailed",
-      value: {
-        task: task.number,
-        leaseVersion: command.leaseVersion,
-        failure: command.failure,
-        progress: command.progress,
-        ...retry,
-      },
+  const { retryAfterMs } = command;
+  const { next, readyAtMs } = decideRetry(found, command.failure, ctx, { retryAfterMs });
+  const events = doubtOpenCalls(run, task.number, task.leaseVersion);
+  const asks = next === TaskStatus.NEEDS_REVIEW;
+  if (asks) {
+    events.push(openTaskReview(run, found, command.failure, 0));
+  }
+  events.push({
+    case: "attemptFailed",
+    value: {
+      task: task.number,
+      leaseVersion: command.leaseVersion,
+      failure: command.failure,
+      progress: command.progress,
+      attempt: task.attempt,
+      review: asks ? run.reviews.length : 0,
+      next,
+      readyAtMs,
     },
-  ]);
+  });
+  return accept(events);
 }
 
 /**
@@ -116,7 +129,12 @@ function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): Ev
     ...doubtOpenCalls(run, task.number, task.leaseVersion),
     {
       case: "taskCancelled",
-      value: { task: task.number, leaseVersion: task.leaseVersion, failure },
+      value: {
+        task: task.number,
+        leaseVersion: task.leaseVersion,
+        failure,
+        attempt: task.attempt,
+      },
     },
   ];
 }

@@ -13,6 +13,8 @@ const choiceNames: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.RETRY]: "retry",
   [ReviewChoice.ABANDON]: "abandon",
   [ReviewChoice.FAIL]: "fail",
+  [ReviewChoice.SKIP]: "skip",
+  [ReviewChoice.NOT_DONE]: "not-done",
 };
 
 /**

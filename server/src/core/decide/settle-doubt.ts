@@ -128,6 +128,9 @@ function waitForReview(
           unacknowledgedOffers: 0,
           review: wait.review,
           usesAttempt: false,
+          attempt: task.attempt,
+          workerLosses: 0,
+          note: "",
         },
       },
     );

@@ -94,6 +94,7 @@ function rulesOfLease(run: Run, task: Task): Rule[] {
     ],
     [
       task.status !== TaskStatus.COMPLETED ||
+        task.endedByPerson ||
         (task.reportedLeaseVersion === task.leaseVersion && task.leaseVersion > 0),
       "a report of its last lease when COMPLETED",
       `${task.reportedLeaseVersion} of ${task.leaseVersion}`,
@@ -108,7 +109,7 @@ function rulesOfLease(run: Run, task: Task): Rule[] {
 
 function rulesOfAttempts(task: Task, spec: TaskSpec): Rule[] {
   const isLeased = task.status === TaskStatus.LEASED;
-  const { attemptsMax } = spec.retry;
+  const attemptsMax = spec.retry.attemptsMax + (task.trouble?.forgivenAttempts ?? 0);
   return [
     [
       task.attempt <= task.leaseVersion,
@@ -132,8 +133,10 @@ function rulesOfAttempts(task: Task, spec: TaskSpec): Rule[] {
     ],
     [task.attempt <= attemptsMax, `at most ${attemptsMax} attempts`, `${task.attempt}`],
     [
-      isTaskClosed(task.status) || task.usedAttempts < attemptsMax,
-      "an attempt left while it is open",
+      isTaskClosed(task.status) ||
+        task.status === TaskStatus.NEEDS_REVIEW ||
+        task.usedAttempts < attemptsMax,
+      "an attempt left while it is open and waits for no person",
       `${task.usedAttempts} used`,
     ],
     [

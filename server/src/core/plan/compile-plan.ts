@@ -1,3 +1,4 @@
+import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { decodePlan, type PlanShape, type PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { durationMs, showDuration } from "../duration.js";
@@ -171,6 +172,8 @@ const defaultRetry: RetrySpec = {
   intervalMsMax: limits.backoffInitialMsDefault * 100,
   nonRetryable: new Set(),
   jitter: 0.2,
+  asksWhenExhausted: false,
+  workerLossesMax: limits.workerLossesMaxDefault,
 };
 
 function compileRetry(task: PlanTaskShape, field: string): RetrySpec {
@@ -179,13 +182,9 @@ function compileRetry(task: PlanTaskShape, field: string): RetrySpec {
     return defaultRetry;
   }
   const path = `${field}.retry`;
-  if (retry.attemptsMax > limits.attemptsMaxMax) {
-    throw new PlanProblem(
-      `${path}.attempts_max`,
-      `at most ${limits.attemptsMaxMax}`,
-      `${retry.attemptsMax}`,
-    );
-  }
+  requireBetween(`${path}.attempts_max`, retry.attemptsMax, 0, limits.attemptsMaxMax);
+  requireBetween(`${path}.worker_losses_max`, retry.workerLossesMax, 0, limits.attemptsMaxMax);
+  requireBetween(`${path}.on_exhausted`, retry.onExhausted, 0, OnExhausted.ASK);
   const coefficient =
     retry.backoffCoefficient === 0 ? defaultRetry.coefficient : retry.backoffCoefficient;
   requireBetween(`${path}.backoff_coefficient`, coefficient, 1, 100);
@@ -212,6 +211,9 @@ function compileRetry(task: PlanTaskShape, field: string): RetrySpec {
       Math.min(initialMs * 100, limits.backoffMsMax),
     nonRetryable: new Set(retry.nonRetryable),
     jitter,
+    asksWhenExhausted: retry.onExhausted === OnExhausted.ASK,
+    workerLossesMax:
+      retry.workerLossesMax === 0 ? defaultRetry.workerLossesMax : retry.workerLossesMax,
   };
 }
 

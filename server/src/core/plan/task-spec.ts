@@ -31,6 +31,10 @@ export interface RetrySpec {
   readonly nonRetryable: ReadonlySet<string>;
   /** Share of each wait that is random, 0 to 1. */
   readonly jitter: number;
+  /** True: a person is asked when the attempts are used up. */
+  readonly asksWhenExhausted: boolean;
+  /** Attempts in a row that may lose their worker before a person is asked. */
+  readonly workerLossesMax: number;
 }
 
 /** A plan that was checked and compiled. Immutable; shared by all runs whose plan has the same bytes. */

@@ -15,6 +15,7 @@ import {
   indexOperation,
   indexStep,
   indexWait,
+  judgeOrphan,
   noWaits,
 } from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
@@ -126,6 +127,8 @@ function taskOfRow(row: TaskRowShape, openNeeds: number): MutableTask {
     unacknowledgedOffers: row.unacknowledgedOffers,
     leaseEndReason: row.leaseEndReason,
     reportedLeaseVersion: row.reportedLeaseVersion,
+    trouble: row.trouble === undefined ? undefined : { ...row.trouble },
+    endedByPerson: row.endedByPerson,
     suspensions: row.suspensions,
     openWaits: noWaits,
     openNeeds,
@@ -270,6 +273,7 @@ function indexRun(run: MutableRun): void {
     indexOperation(run, operation.declaration.key, operation.number);
     if (!isSettled(operation.status)) {
       addUnsettled(run, operation.number);
+      judgeOrphan(run, operation);
     }
   }
   for (const step of run.steps) {

@@ -141,8 +141,16 @@ export function rowOfTask(task: Task): TaskRowShape {
     unacknowledgedOffers: task.unacknowledgedOffers,
     leaseEndReason: task.leaseEndReason,
     reportedLeaseVersion: task.reportedLeaseVersion,
+    trouble: rowOfTrouble(task.trouble),
+    endedByPerson: task.endedByPerson,
     suspensions: task.suspensions,
   };
+}
+
+function rowOfTrouble(trouble: Task["trouble"]): TaskRowShape["trouble"] {
+  return trouble === undefined
+    ? undefined
+    : { ...trouble, failures: trouble.failures.map((note) => ({ ...note })) };
 }
 
 /** The row of an operation. */

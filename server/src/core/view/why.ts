@@ -1,4 +1,6 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
@@ -138,7 +140,7 @@ function explainTask(run: Run, task: Task, nowMs: number): string {
   }
   const spec = run.plan.tasks[task.number];
   const name = `Task "${nameOf(run, task)}"`;
-  const attemptsMax = spec?.retry.attemptsMax ?? 0;
+  const attemptsMax = (spec?.retry.attemptsMax ?? 0) + (task.trouble?.forgivenAttempts ?? 0);
   const next = `attempt ${task.usedAttempts + 1} of ${attemptsMax}`;
   switch (task.status) {
     case TaskStatus.NEEDS_REVIEW:
@@ -172,6 +174,10 @@ function afterFailure(task: Task): string {
 }
 
 function explainBackoff(task: Task): string {
+  if (task.leaseEndReason === LeaseEndReason.RETURNED) {
+    const note = task.trouble?.note ?? "";
+    return `its worker gave it back${note === "" ? "" : ` ("${cut(note)}")`}`;
+  }
   return task.failure === undefined
     ? "its worker gave it back"
     : `the last one failed with ${describeFailure(task.failure)}`;
@@ -181,10 +187,25 @@ function explainReview(run: Run, task: Task): string {
   const review = run.reviews.find(
     (each) => each.resolvedAtMs === 0 && each.waitingTasks.includes(task.number),
   );
+  if (review?.subject === ReviewSubject.TASK) {
+    return explainTaskReview(run, task);
+  }
   const operation = review === undefined ? undefined : run.operations[review.operation];
   return operation?.status === OperationStatus.NEEDS_REVIEW
     ? `nobody knows whether operation "${operation.declaration.name}" took effect; look at the sink and resolve its review`
     : "resolve its review";
+}
+
+function explainTaskReview(run: Run, task: Task): string {
+  const { workerLosses = 0, failures = [] } = task.trouble ?? {};
+  const last = failures.at(-1);
+  const how = last === undefined ? "" : `, the last one with ${describeFailure(last)}`;
+  const lossesMax = run.plan.tasks[task.number]?.retry.workerLossesMax ?? 0;
+  const what =
+    workerLosses >= lossesMax
+      ? `${formatCount(workerLosses, "attempt")} in a row lost ${workerLosses === 1 ? "its worker" : "their workers"}`
+      : `its ${formatCount(task.usedAttempts, "attempt")} are used up${how}`;
+  return `${what}; resolve its review`;
 }
 
 /** Most names that are told. */

@@ -73,6 +73,7 @@ export function releaseCommand(parts: ReleaseParts, task: TaskRef): EndLease {
     leaseVersion,
     reason: LeaseEndReason.RETURNED,
     delayMs,
+    note: reason,
     progress: undefined,
   };
 }

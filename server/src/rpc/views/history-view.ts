@@ -137,22 +137,23 @@ function partsOfTask(
       return { task, leaseVersion, attempt, detail: `Worker "${worker}" got it.` };
     }
     case "leaseEnded": {
-      const { task, leaseVersion, failure, reason, next } = body.value;
-      const detail = `The lease ended (${lostLeaseCause(reason)}); the task is ${taskStatusName(next)}.`;
-      return { task, leaseVersion, failure, detail };
+      const { failure, reason, next, note } = body.value;
+      const why = note === "" ? "" : `: "${note}"`;
+      const detail = `The lease ended (${lostLeaseCause(reason)}${why}); the task is ${taskStatusName(next)}.`;
+      return { ...attemptOf(body.value), failure, detail };
     }
     case "taskCompleted":
-      return { ...leaseOf(body.value), payload: body.value.output };
+      return { ...attemptOf(body.value), payload: body.value.output };
     case "attemptFailed": {
       const { failure, next } = body.value;
-      return { ...leaseOf(body.value), failure, detail: `The task is ${taskStatusName(next)}.` };
+      return { ...attemptOf(body.value), failure, detail: `The task is ${taskStatusName(next)}.` };
     }
     case "taskReady":
       return { task: body.value.task };
     case "taskTimedOut":
       return { task: body.value.task, failure: body.value.failure };
     case "taskCancelled":
-      return { ...leaseOf(body.value), failure: body.value.failure };
+      return { ...attemptOf(body.value), failure: body.value.failure };
     case "taskSuspended": {
       const { opened, waits, next } = body.value;
       const fresh = opened.map(
@@ -185,6 +186,14 @@ function endWord(end: WaitEnd): string {
     case undefined:
       return "for a reason that this version does not know";
   }
+}
+
+function attemptOf(value: {
+  readonly task: number;
+  readonly leaseVersion: number;
+  readonly attempt: number;
+}): Parts {
+  return { task: value.task, leaseVersion: value.leaseVersion, attempt: value.attempt };
 }
 
 function leaseOf(value: { readonly task: number; readonly leaseVersion: number }): Parts {

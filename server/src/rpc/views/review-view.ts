@@ -1,8 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type ReviewSchema, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type FailedAttemptSchema,
+  type ReviewSchema,
+  ReviewSubject,
+} from "@pawl/proto/v1/review_pb.js";
 import { notFound } from "../../core/rejection.js";
 import { legalChoices } from "../../core/review-choices.js";
-import type { Run } from "../../core/state.js";
+import type { Run, Task } from "../../core/state.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { requireText } from "../validate/fields.js";
 import { timestampView } from "./payload-view.js";
@@ -45,12 +50,14 @@ export function reviewView(
   const openedAt = timestampView(review.openedAtMs);
   const resolvedAt = timestampView(review.resolvedAtMs);
   const isAboutOperation = review.subject === ReviewSubject.OPERATION;
-  const task = waitingTask(run, review.waitingTasks);
+  const isAboutTask = review.subject === ReviewSubject.TASK;
+  const [waiting] = isAboutTask ? [review.task] : review.waitingTasks;
+  const task = waiting === undefined ? undefined : run.tasks[waiting];
   return {
     reviewId: reviewId(runNumber, number),
     namespace: run.namespace,
     runId: run.kind === "ledger" ? "" : run.runId,
-    task,
+    task: waiting === undefined ? "" : (run.plan.tasks[waiting]?.name ?? ""),
     subject: review.subject,
     operationKey: isAboutOperation ? (run.operations[review.operation]?.declaration.key ?? "") : "",
     known: review.known,
@@ -59,12 +66,17 @@ export function reviewView(
     resolution: review.choice,
     resolvedBy: review.principal,
     reason: review.reason,
+    ...(isAboutTask && task !== undefined
+      ? { failures: failuresOf(task), attempts: task.usedAttempts }
+      : {}),
     ...(openedAt === undefined ? {} : { openedAt }),
     ...(resolvedAt === undefined ? {} : { resolvedAt }),
   };
 }
 
-function waitingTask(run: Run, waiting: readonly number[]): string {
-  const [first] = waiting;
-  return first === undefined ? "" : (run.plan.tasks[first]?.name ?? "");
+function failuresOf({ trouble }: Task): MessageInitShape<typeof FailedAttemptSchema>[] {
+  return (trouble?.failures ?? []).map(({ attempt, worker, kind, message, atMs }) => ({
+    ...{ attempt, worker, kind, message },
+    at: timestampFromMs(atMs),
+  }));
 }

@@ -25,7 +25,8 @@ export function taskView(
     return undefined;
   }
   // An attempt is used when it ends: the one that runs is not among those that may still follow.
-  const attemptsBegun = task.usedAttempts + (task.status === TaskStatus.LEASED ? 1 : 0);
+  const forgiven = task.trouble?.forgivenAttempts ?? 0;
+  const attemptsBegun = task.usedAttempts - forgiven + (task.status === TaskStatus.LEASED ? 1 : 0);
   const waitsUntil = timestampView(nextDeadlineMs(run, task, spec) ?? 0);
   return {
     name: spec.name,

@@ -110,7 +110,7 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
   return keys;
 }
 
-const waiting: readonly TaskStatus[] = [TaskStatus.READY, TaskStatus.BACKOFF];
+const waiting: readonly TaskStatus[] = [TaskStatus.READY, TaskStatus.BACKOFF, TaskStatus.SUSPENDED];
 
 /** All index rows of a store. */
 export async function storedIndex(store: Store): Promise<string[]> {

@@ -707,6 +707,9 @@ export interface LeaseEndedShape {
   unacknowledgedOffers: number;
   review: number;
   usesAttempt: boolean;
+  attempt: number;
+  workerLosses: number;
+  note: string;
 }
 
 /** Appends the fields of a `pawl.log.v1.LeaseEnded`. */
@@ -753,6 +756,18 @@ export function writeLeaseEnded(w: WireWriter, m: LeaseEndedShape): void {
     w.tag(80);
     w.bool(m.usesAttempt);
   }
+  if (m.attempt !== 0) {
+    w.tag(88);
+    w.varint32(m.attempt);
+  }
+  if (m.workerLosses !== 0) {
+    w.tag(96);
+    w.varint32(m.workerLosses);
+  }
+  if (m.note !== "") {
+    w.tag(106);
+    w.string(m.note);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.LeaseEnded` up to `end`, which is the reader's limit. */
@@ -767,6 +782,9 @@ export function readLeaseEnded(r: WireReader, end: number): LeaseEndedShape {
   let unacknowledgedOffers: number = 0;
   let review: number = 0;
   let usesAttempt: boolean = false;
+  let attempt: number = 0;
+  let workerLosses: number = 0;
+  let note: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -801,6 +819,15 @@ export function readLeaseEnded(r: WireReader, end: number): LeaseEndedShape {
       case 80:
         usesAttempt = r.bool();
         break;
+      case 88:
+        attempt = r.varint32();
+        break;
+      case 96:
+        workerLosses = r.varint32();
+        break;
+      case 106:
+        note = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -816,6 +843,9 @@ export function readLeaseEnded(r: WireReader, end: number): LeaseEndedShape {
     unacknowledgedOffers,
     review,
     usesAttempt,
+    attempt,
+    workerLosses,
+    note,
   };
 }
 
@@ -838,6 +868,7 @@ export interface TaskCompletedShape {
   leaseVersion: number;
   /** The encoded `pawl.v1.Payload`, not decoded. */
   output?: Uint8Array | undefined;
+  attempt: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskCompleted`. */
@@ -854,6 +885,10 @@ export function writeTaskCompleted(w: WireWriter, m: TaskCompletedShape): void {
     w.tag(26);
     w.bytes(m.output);
   }
+  if (m.attempt !== 0) {
+    w.tag(32);
+    w.varint32(m.attempt);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskCompleted` up to `end`, which is the reader's limit. */
@@ -861,6 +896,7 @@ export function readTaskCompleted(r: WireReader, end: number): TaskCompletedShap
   let task: number = 0;
   let leaseVersion: number = 0;
   let output: Uint8Array | undefined;
+  let attempt: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -873,6 +909,9 @@ export function readTaskCompleted(r: WireReader, end: number): TaskCompletedShap
       case 26:
         output = r.bytes();
         break;
+      case 32:
+        attempt = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -881,6 +920,7 @@ export function readTaskCompleted(r: WireReader, end: number): TaskCompletedShap
     task,
     leaseVersion,
     output,
+    attempt,
   };
 }
 
@@ -906,6 +946,8 @@ export interface AttemptFailedShape {
   readyAtMs: number;
   /** The encoded `pawl.v1.Payload`, not decoded. */
   progress?: Uint8Array | undefined;
+  attempt: number;
+  review: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.AttemptFailed`. */
@@ -936,6 +978,14 @@ export function writeAttemptFailed(w: WireWriter, m: AttemptFailedShape): void {
     w.tag(50);
     w.bytes(m.progress);
   }
+  if (m.attempt !== 0) {
+    w.tag(56);
+    w.varint32(m.attempt);
+  }
+  if (m.review !== 0) {
+    w.tag(64);
+    w.varint32(m.review);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.AttemptFailed` up to `end`, which is the reader's limit. */
@@ -946,6 +996,8 @@ export function readAttemptFailed(r: WireReader, end: number): AttemptFailedShap
   let next: TaskStatus = 0;
   let readyAtMs: number = 0;
   let progress: Uint8Array | undefined;
+  let attempt: number = 0;
+  let review: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -968,6 +1020,12 @@ export function readAttemptFailed(r: WireReader, end: number): AttemptFailedShap
       case 50:
         progress = r.bytes();
         break;
+      case 56:
+        attempt = r.varint32();
+        break;
+      case 64:
+        review = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -979,6 +1037,8 @@ export function readAttemptFailed(r: WireReader, end: number): AttemptFailedShap
     next,
     readyAtMs,
     progress,
+    attempt,
+    review,
   };
 }
 
@@ -2414,6 +2474,7 @@ export interface TaskCancelledShape {
   task: number;
   leaseVersion: number;
   failure?: FailureShape | undefined;
+  attempt: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskCancelled`. */
@@ -2432,6 +2493,10 @@ export function writeTaskCancelled(w: WireWriter, m: TaskCancelledShape): void {
     writeFailure(w, m.failure);
     w.end(at);
   }
+  if (m.attempt !== 0) {
+    w.tag(32);
+    w.varint32(m.attempt);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskCancelled` up to `end`, which is the reader's limit. */
@@ -2439,6 +2504,7 @@ export function readTaskCancelled(r: WireReader, end: number): TaskCancelledShap
   let task: number = 0;
   let leaseVersion: number = 0;
   let failure: FailureShape | undefined;
+  let attempt: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2452,6 +2518,9 @@ export function readTaskCancelled(r: WireReader, end: number): TaskCancelledShap
         failure = readFailure(r, r.enter());
         r.leave(end);
         break;
+      case 32:
+        attempt = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -2460,6 +2529,7 @@ export function readTaskCancelled(r: WireReader, end: number): TaskCancelledShap
     task,
     leaseVersion,
     failure,
+    attempt,
   };
 }
 

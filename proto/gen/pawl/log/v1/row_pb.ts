@@ -31,7 +31,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIpIHCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKVBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNIr4ECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgSEAoIcHJvcG9zYWwYFiABKA0SFQoNcmV0cnlfYWxsb3dlZBgXIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSLCAQoHV2FpdFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIxCgtkZWNsYXJhdGlvbhgDIAEoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhIUCgxvcGVuZWRfYXRfbXMYBCABKAESJQoFZW5kZWQYBSABKAsyFi5wYXdsLmxvZy52MS5XYWl0RW5kZWQSEwoLZW5kZWRfZXZlbnQYBiABKA0SFAoMY2xvc2VkX2F0X21zGAcgASgBIugCCgtQcm9wb3NhbFJvdxIOCgZudW1iZXIYASABKA0SNQoLZGVjbGFyYXRpb24YAiABKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2xhcmF0aW9uEicKBnN0YXR1cxgDIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIzCglkZWNpc2lvbnMYBSADKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lzaW9uUm93EhYKDnByb3Bvc2VkX2F0X21zGAYgASgBEhYKDmFwcHJvdmVkX2F0X21zGAcgASgBEhMKC2VuZGVkX2F0X21zGAggASgBEhAKCGVuZGVkX2J5GAkgASgJEhIKCmVuZF9yZWFzb24YCiABKAkSEgoKcmV2aXNlZF9ieRgLIAEoDRIRCglvcGVyYXRpb24YDCABKA0SEQoJaW50ZW50X2lkGA0gASgJIqABChNQcm9wb3NhbERlY2lzaW9uUm93EikKB3ZlcmRpY3QYASABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAiABKAkSFQoNYXV0aGVudGljYXRlZBgDIAEoCBINCgVyb2xlcxgEIAMoCRIOCgZyZWFzb24YBSABKAkSFQoNZGVjaWRlZF9hdF9tcxgGIAEoASJLCgxOYW1lc3BhY2VSb3cSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIVCg1jcmVhdGVkX2F0X21zGAMgASgBIj4KDU5hbWVzcGFjZXNSb3cSLQoKbmFtZXNwYWNlcxgBIAMoCzIZLnBhd2wubG9nLnYxLk5hbWVzcGFjZVJvd2IGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIpIHCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLZBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgifQoLVGFza1Ryb3VibGUSFQoNd29ya2VyX2xvc3NlcxgBIAEoDRIZChFmb3JnaXZlbl9hdHRlbXB0cxgCIAEoDRIuCghmYWlsdXJlcxgDIAMoCzIcLnBhd2wubG9nLnYxLlRhc2tGYWlsdXJlTm90ZRIMCgRub3RlGAQgASgJImAKD1Rhc2tGYWlsdXJlTm90ZRIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFYXRfbXMYBSABKAEivgQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCBIQCghwcm9wb3NhbBgWIAEoDRIVCg1yZXRyeV9hbGxvd2VkGBcgASgIItcBCgdTdGVwUm93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAESFAoMZXZlbnRfbnVtYmVyGAkgASgNQgYKBF9rZXkitgIKCVJldmlld1JvdxIOCgZudW1iZXIYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCRIUCgxvcGVuZWRfYXRfbXMYBiABKAESFgoOcmVzb2x2ZWRfYXRfbXMYByABKAESJQoGY2hvaWNlGAggASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USDgoGcmVhc29uGAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRIgCgZyZXN1bHQYCyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHdmVyc2lvbhgMIAEoDRIVCg13YWl0aW5nX3Rhc2tzGA0gAygNIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -465,6 +465,20 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
    * @generated from field: uint32 suspensions = 20;
    */
   suspensions: number;
+
+  /**
+   * What went wrong with it. Absent while nothing did.
+   *
+   * @generated from field: pawl.log.v1.TaskTrouble trouble = 28;
+   */
+  trouble?: TaskTrouble | undefined;
+
+  /**
+   * True when a person ended it.
+   *
+   * @generated from field: bool ended_by_person = 29;
+   */
+  endedByPerson: boolean;
 };
 
 /**
@@ -473,6 +487,97 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 2);
+
+/**
+ * What went wrong with a task.
+ *
+ * @generated from message pawl.log.v1.TaskTrouble
+ */
+export type TaskTrouble = Message<"pawl.log.v1.TaskTrouble"> & {
+  /**
+   * Attempts in a row that lost their worker.
+   *
+   * @generated from field: uint32 worker_losses = 1;
+   */
+  workerLosses: number;
+
+  /**
+   * Used attempts that count no more: a person gave it all its attempts anew.
+   *
+   * @generated from field: uint32 forgiven_attempts = 2;
+   */
+  forgivenAttempts: number;
+
+  /**
+   * Its last failed attempts, oldest first.
+   *
+   * @generated from field: repeated pawl.log.v1.TaskFailureNote failures = 3;
+   */
+  failures: TaskFailureNote[];
+
+  /**
+   * Why its worker gave it back.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.TaskTrouble.
+ * Use `create(TaskTroubleSchema)` to create a new message.
+ */
+export const TaskTroubleSchema: GenMessage<TaskTrouble> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 3);
+
+/**
+ * An attempt that failed, in few words.
+ *
+ * @generated from message pawl.log.v1.TaskFailureNote
+ */
+export type TaskFailureNote = Message<"pawl.log.v1.TaskFailureNote"> & {
+  /**
+   * Its number.
+   *
+   * @generated from field: uint32 attempt = 1;
+   */
+  attempt: number;
+
+  /**
+   * Worker that had it.
+   *
+   * @generated from field: string worker = 2;
+   */
+  worker: string;
+
+  /**
+   * Kind of the failure.
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * Its message, cut.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+
+  /**
+   * When it ended, in ms since the Unix epoch.
+   *
+   * @generated from field: double at_ms = 5;
+   */
+  atMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.TaskFailureNote.
+ * Use `create(TaskFailureNoteSchema)` to create a new message.
+ */
+export const TaskFailureNoteSchema: GenMessage<TaskFailureNote> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * An operation.
@@ -647,7 +752,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * A recorded step.
@@ -724,7 +829,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 6);
 
 /**
  * A review.
@@ -829,7 +934,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 7);
 
 /**
  * Something that a task waits for, or waited for.
@@ -892,7 +997,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 6);
+  messageDesc(file_pawl_log_v1_row, 8);
 
 /**
  * A proposal.
@@ -997,7 +1102,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 7);
+  messageDesc(file_pawl_log_v1_row, 9);
 
 /**
  * One decision.
@@ -1053,7 +1158,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * A namespace beside `default`.
@@ -1088,7 +1193,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1109,5 +1214,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 12);
 

@@ -508,6 +508,8 @@ export interface TaskRowShape {
   closedAtMs: number;
   usedAttempts: number;
   suspensions: number;
+  trouble?: TaskTroubleShape | undefined;
+  endedByPerson: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -594,6 +596,16 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(160);
     w.varint32(m.suspensions);
   }
+  if (m.trouble !== undefined) {
+    w.tag(226);
+    const at = w.begin();
+    writeTaskTrouble(w, m.trouble);
+    w.end(at);
+  }
+  if (m.endedByPerson) {
+    w.tag(232);
+    w.bool(m.endedByPerson);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -618,6 +630,8 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let closedAtMs: number = 0;
   let usedAttempts: number = 0;
   let suspensions: number = 0;
+  let trouble: TaskTroubleShape | undefined;
+  let endedByPerson: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -682,6 +696,13 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 160:
         suspensions = r.varint32();
         break;
+      case 226:
+        trouble = readTaskTrouble(r, r.enter());
+        r.leave(end);
+        break;
+      case 232:
+        endedByPerson = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -707,6 +728,8 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     closedAtMs,
     usedAttempts,
     suspensions,
+    trouble,
+    endedByPerson,
   };
 }
 
@@ -721,6 +744,167 @@ export function encodeTaskRow(m: TaskRowShape): Uint8Array {
 export function decodeTaskRow(bytes: Uint8Array): TaskRowShape {
   const r = new WireReader(bytes);
   return readTaskRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TaskTrouble`; its fields are described in row_pb.ts. */
+export interface TaskTroubleShape {
+  workerLosses: number;
+  forgivenAttempts: number;
+  failures: TaskFailureNoteShape[];
+  note: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.TaskTrouble`. */
+export function writeTaskTrouble(w: WireWriter, m: TaskTroubleShape): void {
+  if (m.workerLosses !== 0) {
+    w.tag(8);
+    w.varint32(m.workerLosses);
+  }
+  if (m.forgivenAttempts !== 0) {
+    w.tag(16);
+    w.varint32(m.forgivenAttempts);
+  }
+  for (const item of m.failures) {
+    w.tag(26);
+    const at = w.begin();
+    writeTaskFailureNote(w, item);
+    w.end(at);
+  }
+  if (m.note !== "") {
+    w.tag(34);
+    w.string(m.note);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TaskTrouble` up to `end`, which is the reader's limit. */
+export function readTaskTrouble(r: WireReader, end: number): TaskTroubleShape {
+  let workerLosses: number = 0;
+  let forgivenAttempts: number = 0;
+  const failures: TaskFailureNoteShape[] = [];
+  let note: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        workerLosses = r.varint32();
+        break;
+      case 16:
+        forgivenAttempts = r.varint32();
+        break;
+      case 26:
+        failures.push(readTaskFailureNote(r, r.enter()));
+        r.leave(end);
+        break;
+      case 34:
+        note = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    workerLosses,
+    forgivenAttempts,
+    failures,
+    note,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TaskTrouble` into bytes of its own. */
+export function encodeTaskTrouble(m: TaskTroubleShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskTrouble(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TaskTrouble`; its bytes fields are views of `bytes`. */
+export function decodeTaskTrouble(bytes: Uint8Array): TaskTroubleShape {
+  const r = new WireReader(bytes);
+  return readTaskTrouble(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TaskFailureNote`; its fields are described in row_pb.ts. */
+export interface TaskFailureNoteShape {
+  attempt: number;
+  worker: string;
+  kind: string;
+  message: string;
+  atMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.TaskFailureNote`. */
+export function writeTaskFailureNote(w: WireWriter, m: TaskFailureNoteShape): void {
+  if (m.attempt !== 0) {
+    w.tag(8);
+    w.varint32(m.attempt);
+  }
+  if (m.worker !== "") {
+    w.tag(18);
+    w.string(m.worker);
+  }
+  if (m.kind !== "") {
+    w.tag(26);
+    w.string(m.kind);
+  }
+  if (m.message !== "") {
+    w.tag(34);
+    w.string(m.message);
+  }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(41);
+    w.double(m.atMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TaskFailureNote` up to `end`, which is the reader's limit. */
+export function readTaskFailureNote(r: WireReader, end: number): TaskFailureNoteShape {
+  let attempt: number = 0;
+  let worker: string = "";
+  let kind: string = "";
+  let message: string = "";
+  let atMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        attempt = r.varint32();
+        break;
+      case 18:
+        worker = r.string();
+        break;
+      case 26:
+        kind = r.string();
+        break;
+      case 34:
+        message = r.string();
+        break;
+      case 41:
+        atMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    attempt,
+    worker,
+    kind,
+    message,
+    atMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TaskFailureNote` into bytes of its own. */
+export function encodeTaskFailureNote(m: TaskFailureNoteShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskFailureNote(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TaskFailureNote`; its bytes fields are views of `bytes`. */
+export function decodeTaskFailureNote(bytes: Uint8Array): TaskFailureNoteShape {
+  const r = new WireReader(bytes);
+  return readTaskFailureNote(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.OperationRow`; its fields are described in row_pb.ts. */

@@ -1,0 +1,32 @@
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { DecideContext } from "../context.js";
+import type { EventBody } from "../event.js";
+import type { Run } from "../state.js";
+
+/**
+ * Closes the open reviews that ask what becomes of the run or of its tasks: that they end is the answer. Those of operations stay open: what
+ * happened at a sink must still be said.
+ * @param only one subject; default: both.
+ */
+export function closeMootReviews(
+  run: Run,
+  reason: string,
+  ctx: DecideContext,
+  only?: ReviewSubject,
+): EventBody[] {
+  return run.reviews
+    .filter(
+      ({ subject, resolvedAtMs }) =>
+        resolvedAtMs === 0 &&
+        (only === undefined ? subject !== ReviewSubject.OPERATION : subject === only),
+    )
+    .map((review) => ({
+      case: "reviewResolved",
+      value: {
+        review: review.number,
+        choice: ReviewChoice.ABANDON,
+        reason,
+        principal: ctx.principal,
+      },
+    }));
+}
