@@ -3,6 +3,7 @@ import type { SecureContextOptions } from "node:tls";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -40,6 +41,8 @@ export interface PawlClient {
   readonly operations: Client<typeof OperationService>;
   /** What waits for a person. */
   readonly reviews: Client<typeof ReviewService>;
+  /** Actions that people must allow first. */
+  readonly approvals: Client<typeof ApprovalService>;
   /** The kernel itself. */
   readonly admin: Client<typeof AdminService>;
   /** Ends the connection with all its calls. */
@@ -78,6 +81,7 @@ export function createPawlClient(options: PawlClientOptions): PawlClient {
     workers: createClient(WorkerService, hot),
     operations: createClient(OperationService, transport),
     reviews: createClient(ReviewService, transport),
+    approvals: createClient(ApprovalService, transport),
     admin: createClient(AdminService, transport),
     close: () => connection.destroy(),
   };

@@ -1,3 +1,4 @@
+import type { Approvals } from "./approvals.js";
 import type { PawlClient, PawlClientOptions } from "./client.js";
 import { createPawlClient } from "./client.js";
 import type { ConnectionStatus } from "./connection.js";
@@ -38,6 +39,8 @@ export interface Client extends AsyncDisposable {
   readonly api: PawlClient;
   /** How the connection is. */
   readonly connection: ConnectionStatus;
+  /** Actions that people must allow first. */
+  readonly approvals: Approvals;
   /**
    * Starts a run; resolves when the start is durable.
    *

@@ -1,3 +1,4 @@
+import type { ApproveOptions, Said } from "./approval.js";
 import type { Duration } from "./duration.js";
 import type { Operation } from "./operation.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
@@ -137,6 +138,17 @@ export interface TaskContext {
    * @param name Its identity in the task, for all kinds of waits: `"until-ship"`. In a loop give a `key` too.
    */
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>;
+  /**
+   * Proposes an effect to people, and waits until they decided, without holding a worker: the lease is given back meanwhile, and the code begins
+   * again from the top, with its recorded steps. What was approved is performed by the answer's own `perform`.
+   *
+   * @throws Conflict when another action was proposed before under the same operation and key; or the attempt's end.
+   */
+  approve<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    content: NoInfer<Sent>,
+    options: ApproveOptions,
+  ): Promise<Said<Result>>;
   /** Waits until a point in time; a past one is over at once. Otherwise as `sleep`. */
   sleepUntil(name: string, time: Date, options?: SleepOptions): Promise<void>;
 }

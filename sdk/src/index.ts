@@ -7,6 +7,14 @@ export {
   RunPaused,
   TimedOut,
 } from "./abort-reasons.js";
+export type {
+  ApprovalDisplay,
+  ApprovalGuard,
+  Approved,
+  ApproveOptions,
+  Denied,
+  Said,
+} from "./approval.js";
 export {
   ApprovalError,
   type ApprovalErrorParts,
@@ -16,6 +24,15 @@ export {
   ApprovalStale,
   NotApproved,
 } from "./approval-errors.js";
+export type {
+  Approvals,
+  ListApprovalsOptions,
+  ProposalChangeInfo,
+  ProposalDecisionInfo,
+  ProposalInfo,
+  ProposalStatusName,
+  ShownProposal,
+} from "./approvals.js";
 export {
   NeedsReview,
   NotSent,

@@ -1,5 +1,8 @@
+import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { DependencyOutput, Offer, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../abort-reasons.js";
+import type { ApproveOptions, Said } from "../approval.js";
 import type {
   PerformOptions,
   SleepOptions,
@@ -12,6 +15,14 @@ import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
 import type { Operation } from "../operation.js";
 import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
+import {
+  approvalCall,
+  deniedStatus,
+  presentGuards,
+  proposedGuards,
+  proposeRequest,
+  readProposal,
+} from "./approve.js";
 import type { AttemptPort } from "./attempt-port.js";
 import { type AttemptState, never } from "./attempt-state.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
@@ -46,6 +57,7 @@ export class AttemptContext implements TaskContext {
   readonly #options: AttemptContextOptions;
   #steps: Steps | undefined;
   #performed: Names | undefined;
+  #approvals: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
   #origin: Origin | undefined;
 
@@ -148,13 +160,23 @@ export class AttemptContext implements TaskContext {
     payload: Sent,
     options: PerformOptions,
   ): Promise<Result> {
+    return this.#perform<Result>(operation, options, () =>
+      buildOperationRequest(operation, payload, options),
+    );
+  }
+
+  #perform<Result>(
+    operation: Operation,
+    options: Pick<PerformOptions, "scope" | "key">,
+    makeRequest: () => Promise<OperationRequest>,
+  ): Promise<Result> {
     const call = `operation "${operation.name}"`;
     return this.#track(call, async () => {
       this.#performed ??= new Names();
       const scoped = `${options.scope ?? "task"} operation`;
       const giveBack = this.#performed.take(scoped, operation.name, options.key);
       try {
-        const request = await buildOperationRequest(operation, payload, options);
+        const request = await makeRequest();
         const { port, ledger, state } = this.#options;
         this.#origin ??= originOf(this.#options.offer);
         const used = options.scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
@@ -194,6 +216,46 @@ export class AttemptContext implements TaskContext {
 
   sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
     return this.#wait(() => sleepUntilCall(name, time, options), readTimer);
+  }
+
+  async approve<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    content: Sent,
+    options: ApproveOptions,
+  ): Promise<Said<Result>> {
+    const { guards = [], revises, key } = options;
+    const what = `approval of "${operation.name}"`;
+    const { request, proposalId } = await this.#track(what, async () => {
+      this.#approvals ??= new Names();
+      const name =
+        revises === undefined ? operation.name : `${operation.name} after ${revises.proposalId}`;
+      const giveBack = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
+      try {
+        const built = await buildOperationRequest(operation, content, options);
+        const { lease, port, state } = this.#options;
+        const proposal = proposeRequest(built, options, await proposedGuards(guards));
+        await this.#steps?.answered();
+        return { request: built, proposalId: await port.propose(lease, proposal, state.signal) };
+      } catch (thrown) {
+        giveBack();
+        throw thrown;
+      }
+    });
+    const { status, principal, reason } = await this.#wait(
+      () => approvalCall(proposalId),
+      readProposal,
+    );
+    const said = { proposalId, principal, reason };
+    if (status !== ProposalStatus.APPROVED) {
+      return { ...said, status: deniedStatus(status) };
+    }
+    const perform = (): Promise<Result> =>
+      this.#perform<Result>(operation, options, async () => ({
+        ...request,
+        proposalId,
+        guards: await presentGuards(guards),
+      }));
+    return { ...said, status: "approved", perform };
   }
 
   /** Waits for something; the attempt is given back while there is nothing else to do. */

@@ -1,3 +1,4 @@
+import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { Lease } from "./lease.js";
@@ -20,6 +21,8 @@ export interface AttemptPort {
   progress(lease: Lease, progress: Payload): void;
   /** A ledger without a lease, for scope `namespace`. */
   namespaceLedger(signal: AbortSignal): Ledger;
+  /** Proposes an action under a lease; the answer is the id of the proposal. */
+  propose(lease: Lease, request: ProposeActionRequest, signal: AbortSignal): Promise<string>;
   /** Where the code is inside of, when it is inside a step: `undefined` outside. */
   currentStep(): StepFrame | undefined;
   /** Runs code inside a step. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_service_pb.js";
+import type { Approvals } from "../approvals.js";
 import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
 import type { ConnectionStatus } from "../connection.js";
@@ -10,6 +11,7 @@ import type { Operation } from "../operation.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, StartOptions } from "../start-options.js";
 import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
+import { ApprovalsClient } from "./approvals-client.js";
 import type { ClientCore } from "./client-core.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
@@ -49,6 +51,7 @@ interface Compiled {
 
 /** A client of one kernel. */
 export class KernelClient implements Client {
+  readonly approvals: Approvals;
   readonly #core: ClientCore;
   readonly #submit: SubmitStream;
   readonly #workers = new Set<WorkSession>();
@@ -57,6 +60,7 @@ export class KernelClient implements Client {
 
   constructor(core: ClientCore) {
     this.#core = core;
+    this.approvals = new ApprovalsClient(core);
     this.#submit = new SubmitStream(core);
   }
 

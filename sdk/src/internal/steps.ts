@@ -36,6 +36,7 @@ export interface StepsOptions {
 
 /** The steps of one attempt: those recorded earlier, and those being made. */
 export class Steps {
+  readonly #unanswered = new Set<Promise<void>>();
   readonly #options: StepsOptions;
   readonly #recorded = new Map<string, StepRecord>();
   readonly #names = new Names();
@@ -115,9 +116,16 @@ export class Steps {
       .then((settled) => this.#judge(settled));
     if (isDurable) {
       await answer;
-    } else {
-      answer.catch(() => undefined);
+      return;
     }
+    this.#unanswered.add(answer);
+    const answered = (): boolean => this.#unanswered.delete(answer);
+    answer.then(answered, answered);
+  }
+
+  /** Resolves when every record that was sent is answered: what is asked beside the stream may refer to them then. */
+  async answered(): Promise<void> {
+    await Promise.allSettled(this.#unanswered);
   }
 
   #judge(answer: ItemAnswer): void {

@@ -37,7 +37,11 @@ export async function* watchRun(
 }
 
 /** Throws what a new stream would not change. */
-function throwIfFinal(cause: unknown, { api, monitor }: ClientCore, signal: AbortSignal): void {
+export function throwIfFinal(
+  cause: unknown,
+  { api, monitor }: ClientCore,
+  signal: AbortSignal,
+): void {
   if (signal.aborted) {
     throw asError(signal.reason);
   }
@@ -52,7 +56,8 @@ function throwIfFinal(cause: unknown, { api, monitor }: ClientCore, signal: Abor
   monitor.failed(failure.error);
 }
 
-function readPosition(after: string | undefined): Uint8Array {
+/** A position as it was given out. */
+export function readPosition(after: string | undefined): Uint8Array {
   if (after === undefined) {
     return new Uint8Array(0);
   }

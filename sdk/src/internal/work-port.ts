@@ -1,5 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { create } from "@bufbuild/protobuf";
+import {
+  type ProposeActionRequest,
+  ProposeActionRequestSchema,
+} from "@pawl/proto/v1/approval_service_pb.js";
+import {
+  type OperationHolder,
+  OperationHolderSchema,
+} from "@pawl/proto/v1/operation_service_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProgressItemSchema, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Records } from "./attempt.js";
@@ -62,6 +70,19 @@ export class WorkPort implements AttemptPort {
     return new UnaryLedger({ blobs: this.#blobs("", signal), timeoutMs: NAMESPACE_WAIT_MS });
   }
 
+  async propose(lease: Lease, request: ProposeActionRequest, signal: AbortSignal): Promise<string> {
+    const { api, namespace } = this.#core;
+    const answer = await callUnary(
+      (options) =>
+        api.approvals.proposeAction(
+          create(ProposeActionRequestSchema, { ...request, namespace, holder: holderOf(lease) }),
+          options,
+        ),
+      { ...this.#core.unary(signal), patienceMs: Number.POSITIVE_INFINITY },
+    );
+    return answer.proposal?.proposalId ?? "";
+  }
+
   currentStep(): StepFrame | undefined {
     return this.#steps.getStore();
   }
@@ -93,4 +114,9 @@ export class WorkPort implements AttemptPort {
     const { api, namespace } = this.#core;
     return { api, namespace, runId, unary: this.#core.unary(signal) };
   }
+}
+
+/** Names the lease of whoever proposes. */
+function holderOf(lease: Lease): OperationHolder {
+  return create(OperationHolderSchema, lease.ref);
 }

@@ -102,10 +102,12 @@ export interface ConfirmCancel {
 /** What a task may wait for. Times are counted from the decision. */
 export type WaitSubject =
   /** So many ms, or until a point in time (ms since the Unix epoch). */
-  {
-    readonly case: "timer";
-    readonly due: { readonly afterMs: number } | { readonly atMs: number };
-  };
+  | {
+      readonly case: "timer";
+      readonly due: { readonly afterMs: number } | { readonly atMs: number };
+    }
+  /** The decision about a proposal of the run, by its number. */
+  | { readonly case: "proposal"; readonly proposal: number };
 
 /** One thing that a task waits for. */
 export interface WaitFor {

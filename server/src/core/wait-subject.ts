@@ -6,6 +6,8 @@ export function describeSubject(subject: WaitSubject | WaitDeclarationShape["sub
   switch (subject.case) {
     case "timer":
       return "timer";
+    case "proposal":
+      return `proposal ${"proposal" in subject ? subject.proposal : subject.value.proposal}`;
     case undefined:
       return "nothing";
   }
@@ -17,6 +19,8 @@ export function describeSubject(subject: WaitSubject | WaitDeclarationShape["sub
  */
 export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): string | undefined {
   switch (subject.case) {
+    case "proposal":
+      return `proposal:${subject.value.proposal}`;
     case "timer":
     case undefined:
       return undefined;

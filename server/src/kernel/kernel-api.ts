@@ -193,7 +193,7 @@ export interface KernelApi {
   listRuns<T>(
     filter: RunFilter,
     page: { size: number; token: string },
-    project: (run: Run) => T,
+    project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>>;
   /** One page of operations across runs, by state. */
   listOperations<T>(

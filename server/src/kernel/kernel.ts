@@ -242,7 +242,7 @@ export class Kernel implements KernelApi {
   listRuns<T>(
     filter: RunFilter,
     page: { size: number; token: string },
-    project: (run: Run) => T,
+    project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>> {
     return this.#listed(this.#parts.lists.listRuns(filter, page, project));
   }

@@ -14,6 +14,8 @@ import type { IntentAnswer, Observation, OperationRequest, Reconciliation } from
 import { file_pawl_v1_operation } from "./operation_pb.js";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
+import type { ProposalStatus } from "./proposal_status_pb.js";
+import { file_pawl_v1_proposal_status } from "./proposal_status_pb.js";
 import type { Rejection } from "./rejection_pb.js";
 import { file_pawl_v1_rejection } from "./rejection_pb.js";
 import type { TaskStatus } from "./run_pb.js";
@@ -24,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lIrYBCgtXYWl0T3V0Y29tZRIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEg4KBm51bWJlchgDIAEoDRINCgVhdF9tcxgEIAEoARImCgV0aW1lchgFIAEoCzIVLnBhd2wudjEuVGltZXJPdXRjb21lSAASLQoJdGltZWRfb3V0GAYgASgLMhgucGF3bC52MS5UaW1lZE91dE91dGNvbWVIAEIJCgdvdXRjb21lQgYKBF9rZXki1AMKBU9mZmVyEg4KBmhhbmRsZRgBIAEoDRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRIQCghsZWFzZV9tcxgHIAEoDRISCgphdHRlbXB0X21zGAggASgBEh8KBWlucHV0GAkgASgLMhAucGF3bC52MS5QYXlsb2FkEi8KDGRlcGVuZGVuY2llcxgKIAMoCzIZLnBhd2wudjEuRGVwZW5kZW5jeU91dHB1dBIiCgVzdGVwcxgLIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBISCgptb3JlX3N0ZXBzGAwgASgIEhQKDHNlZW5fdGhyb3VnaBgNIAEoDRITCgt0cmFjZXBhcmVudBgOIAEoCRInCg1sYXN0X3Byb2dyZXNzGA8gASgLMhAucGF3bC52MS5QYXlsb2FkEhAKCHdvcmtmbG93GBAgASgJEhMKC2luY2FybmF0aW9uGBEgASgNEhQKDHBsYW5fdmVyc2lvbhgSIAEoDRImCghvdXRjb21lcxgTIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUi5QEKCFN0ZXBJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoDa2V5GAUgASgJSAGIAQESIQoFdmFsdWUYBiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlSAASFAoMc2Vlbl90aHJvdWdoGAggASgNEgwKBHJlYWQYCSABKAhCCQoHb3V0Y29tZUIGCgRfa2V5Ip8BCgpJbnRlbnRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRIsCglvcGVyYXRpb24YBSABKAsyGS5wYXdsLnYxLk9wZXJhdGlvblJlcXVlc3QSFAoMc2Vlbl90aHJvdWdoGAYgASgNIqgBCg9PYnNlcnZhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEQoJaW50ZW50X2lkGAQgASgJEgsKA2tleRgFIAEoCRIpCgtvYnNlcnZhdGlvbhgGIAEoCzIULnBhd2wudjEuT2JzZXJ2YXRpb24SDgoGcnVuX2lkGAcgASgJIr4BChJSZWNvbmNpbGlhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SCwoDa2V5GAQgASgJEhEKCWludGVudF9pZBgFIAEoCRIvCg5yZWNvbmNpbGlhdGlvbhgGIAEoCzIXLnBhd2wudjEuUmVjb25jaWxpYXRpb24SGwoTbG9va2VkX3VwX2ludGVudF9pZBgHIAEoCSK5AgoKUmVwb3J0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIiCgZvdXRwdXQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoJbm9fb3V0cHV0GAYgASgLMhEucGF3bC52MS5Ob091dHB1dEgAEiUKCWNhbmNlbGxlZBgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhsKDnJldHJ5X2FmdGVyX21zGAggASgNSAGIAQESDgoGcnVuX2lkGAkgASgJEgwKBHRhc2sYCiABKAlCCQoHb3V0Y29tZUIRCg9fcmV0cnlfYWZ0ZXJfbXMiCgoITm9PdXRwdXQiNwoJVGltZXJXYWl0EhIKCGFmdGVyX21zGAEgASgBSAASDwoFYXRfbXMYAiABKAFIAEIFCgNkdWUiYgoIVGFza1dhaXQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIjCgV0aW1lchgDIAEoCzISLnBhd2wudjEuVGltZXJXYWl0SABCCQoHc3ViamVjdEIGCgRfa2V5IoEBCgtTdXNwZW5kSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIUCgxzZWVuX3Rocm91Z2gYBCABKA0SIAoFd2FpdHMYBSADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKC1JlbGVhc2VJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhAKCGRlbGF5X21zGAQgASgNEg4KBnJlYXNvbhgFIAEoCSJZCgxQcm9ncmVzc0l0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQi1QMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtIqQBCgpJdGVtUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEiUKBmludGVudBgEIAEoCzIVLnBhd2wudjEuSW50ZW50QW5zd2VyEiEKBHN0ZXAYBSABKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQiPgoKQ2FuY2VsVGFzaxIOCgZoYW5kbGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCGdyYWNlX21zGAMgASgNIioKCUxvc3RMZWFzZRIOCgZoYW5kbGUYASABKA0SDQoFY2F1c2UYAiABKAkilQIKDFdvcmtSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAucGF3bC52MS5XZWxjb21lEh4KBm9mZmVycxgCIAMoCzIOLnBhd2wudjEuT2ZmZXISEAoIYWNjZXB0ZWQYAyADKA0SJAoHcmVzdWx0cxgEIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIkCgdjYW5jZWxzGAUgAygLMhMucGF3bC52MS5DYW5jZWxUYXNrEicKC2xvc3RfbGVhc2VzGAYgAygLMhIucGF3bC52MS5Mb3N0TGVhc2USDAoEcGluZxgHIAEoDRIMCgRwb25nGAggASgNEg0KBWRyYWluGAkgASgIEhAKCHBvc2l0aW9uGAogASgMIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoPU3VzcGVuZFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMIl4KEUdldFJlY29yZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSFAoMYWZ0ZXJfbnVtYmVyGAMgASgNImAKEkdldFJlY29yZHNSZXNwb25zZRIiCgVzdGVwcxgBIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBImCghvdXRjb21lcxgCIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUigwEKElJlbGVhc2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEigKBWRlbGF5GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBnJlYXNvbhgEIAEoCSJKChNSZWxlYXNlVGFza1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwicAoVUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQibAoWUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKZBQoNV29ya2VyU2VydmljZRI3CgRXb3JrEhQucGF3bC52MS5Xb3JrUmVxdWVzdBoVLnBhd2wudjEuV29ya1Jlc3BvbnNlKAEwARJHCgpDbGFpbVRhc2tzEhoucGF3bC52MS5DbGFpbVRhc2tzUmVxdWVzdBobLnBhd2wudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESTgoNUmVwb3J0T3V0cHV0cxIdLnBhd2wudjEuUmVwb3J0T3V0cHV0c1JlcXVlc3QaHi5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXNwb25zZRJICgtSZW5ld0xlYXNlcxIbLnBhd2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GhwucGF3bC52MS5SZW5ld0xlYXNlc1Jlc3BvbnNlEkgKC1JlY29yZFN0ZXBzEhsucGF3bC52MS5SZWNvcmRTdGVwc1JlcXVlc3QaHC5wYXdsLnYxLlJlY29yZFN0ZXBzUmVzcG9uc2USRwoKR2V0UmVjb3JkcxIaLnBhd2wudjEuR2V0UmVjb3Jkc1JlcXVlc3QaGy5wYXdsLnYxLkdldFJlY29yZHNSZXNwb25zZTABEjwKB1N1c3BlbmQSFy5wYXdsLnYxLlN1c3BlbmRSZXF1ZXN0GhgucGF3bC52MS5TdXNwZW5kUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAki5AEKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIAEIJCgdvdXRjb21lQgYKBF9rZXki1AMKBU9mZmVyEg4KBmhhbmRsZRgBIAEoDRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRIQCghsZWFzZV9tcxgHIAEoDRISCgphdHRlbXB0X21zGAggASgBEh8KBWlucHV0GAkgASgLMhAucGF3bC52MS5QYXlsb2FkEi8KDGRlcGVuZGVuY2llcxgKIAMoCzIZLnBhd2wudjEuRGVwZW5kZW5jeU91dHB1dBIiCgVzdGVwcxgLIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBISCgptb3JlX3N0ZXBzGAwgASgIEhQKDHNlZW5fdGhyb3VnaBgNIAEoDRITCgt0cmFjZXBhcmVudBgOIAEoCRInCg1sYXN0X3Byb2dyZXNzGA8gASgLMhAucGF3bC52MS5QYXlsb2FkEhAKCHdvcmtmbG93GBAgASgJEhMKC2luY2FybmF0aW9uGBEgASgNEhQKDHBsYW5fdmVyc2lvbhgSIAEoDRImCghvdXRjb21lcxgTIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUi5QEKCFN0ZXBJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoDa2V5GAUgASgJSAGIAQESIQoFdmFsdWUYBiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlSAASFAoMc2Vlbl90aHJvdWdoGAggASgNEgwKBHJlYWQYCSABKAhCCQoHb3V0Y29tZUIGCgRfa2V5Ip8BCgpJbnRlbnRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRIsCglvcGVyYXRpb24YBSABKAsyGS5wYXdsLnYxLk9wZXJhdGlvblJlcXVlc3QSFAoMc2Vlbl90aHJvdWdoGAYgASgNIqgBCg9PYnNlcnZhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEQoJaW50ZW50X2lkGAQgASgJEgsKA2tleRgFIAEoCRIpCgtvYnNlcnZhdGlvbhgGIAEoCzIULnBhd2wudjEuT2JzZXJ2YXRpb24SDgoGcnVuX2lkGAcgASgJIr4BChJSZWNvbmNpbGlhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SCwoDa2V5GAQgASgJEhEKCWludGVudF9pZBgFIAEoCRIvCg5yZWNvbmNpbGlhdGlvbhgGIAEoCzIXLnBhd2wudjEuUmVjb25jaWxpYXRpb24SGwoTbG9va2VkX3VwX2ludGVudF9pZBgHIAEoCSK5AgoKUmVwb3J0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIiCgZvdXRwdXQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoJbm9fb3V0cHV0GAYgASgLMhEucGF3bC52MS5Ob091dHB1dEgAEiUKCWNhbmNlbGxlZBgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhsKDnJldHJ5X2FmdGVyX21zGAggASgNSAGIAQESDgoGcnVuX2lkGAkgASgJEgwKBHRhc2sYCiABKAlCCQoHb3V0Y29tZUIRCg9fcmV0cnlfYWZ0ZXJfbXMiCgoITm9PdXRwdXQiNwoJVGltZXJXYWl0EhIKCGFmdGVyX21zGAEgASgBSAASDwoFYXRfbXMYAiABKAFIAEIFCgNkdWUiIwoMUHJvcG9zYWxXYWl0EhMKC3Byb3Bvc2FsX2lkGAEgASgJIo0BCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SABCCQoHc3ViamVjdEIGCgRfa2V5IoEBCgtTdXNwZW5kSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIUCgxzZWVuX3Rocm91Z2gYBCABKA0SIAoFd2FpdHMYBSADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKC1JlbGVhc2VJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhAKCGRlbGF5X21zGAQgASgNEg4KBnJlYXNvbhgFIAEoCSJZCgxQcm9ncmVzc0l0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQi1QMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtIqQBCgpJdGVtUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEiUKBmludGVudBgEIAEoCzIVLnBhd2wudjEuSW50ZW50QW5zd2VyEiEKBHN0ZXAYBSABKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQiPgoKQ2FuY2VsVGFzaxIOCgZoYW5kbGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCGdyYWNlX21zGAMgASgNIioKCUxvc3RMZWFzZRIOCgZoYW5kbGUYASABKA0SDQoFY2F1c2UYAiABKAkilQIKDFdvcmtSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAucGF3bC52MS5XZWxjb21lEh4KBm9mZmVycxgCIAMoCzIOLnBhd2wudjEuT2ZmZXISEAoIYWNjZXB0ZWQYAyADKA0SJAoHcmVzdWx0cxgEIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIkCgdjYW5jZWxzGAUgAygLMhMucGF3bC52MS5DYW5jZWxUYXNrEicKC2xvc3RfbGVhc2VzGAYgAygLMhIucGF3bC52MS5Mb3N0TGVhc2USDAoEcGluZxgHIAEoDRIMCgRwb25nGAggASgNEg0KBWRyYWluGAkgASgIEhAKCHBvc2l0aW9uGAogASgMIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoPU3VzcGVuZFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMIl4KEUdldFJlY29yZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSFAoMYWZ0ZXJfbnVtYmVyGAMgASgNImAKEkdldFJlY29yZHNSZXNwb25zZRIiCgVzdGVwcxgBIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBImCghvdXRjb21lcxgCIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUigwEKElJlbGVhc2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEigKBWRlbGF5GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBnJlYXNvbhgEIAEoCSJKChNSZWxlYXNlVGFza1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwicAoVUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQibAoWUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKZBQoNV29ya2VyU2VydmljZRI3CgRXb3JrEhQucGF3bC52MS5Xb3JrUmVxdWVzdBoVLnBhd2wudjEuV29ya1Jlc3BvbnNlKAEwARJHCgpDbGFpbVRhc2tzEhoucGF3bC52MS5DbGFpbVRhc2tzUmVxdWVzdBobLnBhd2wudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESTgoNUmVwb3J0T3V0cHV0cxIdLnBhd2wudjEuUmVwb3J0T3V0cHV0c1JlcXVlc3QaHi5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXNwb25zZRJICgtSZW5ld0xlYXNlcxIbLnBhd2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GhwucGF3bC52MS5SZW5ld0xlYXNlc1Jlc3BvbnNlEkgKC1JlY29yZFN0ZXBzEhsucGF3bC52MS5SZWNvcmRTdGVwc1JlcXVlc3QaHC5wYXdsLnYxLlJlY29yZFN0ZXBzUmVzcG9uc2USRwoKR2V0UmVjb3JkcxIaLnBhd2wudjEuR2V0UmVjb3Jkc1JlcXVlc3QaGy5wYXdsLnYxLkdldFJlY29yZHNSZXNwb25zZTABEjwKB1N1c3BlbmQSFy5wYXdsLnYxLlN1c3BlbmRSZXF1ZXN0GhgucGF3bC52MS5TdXNwZW5kUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -330,6 +332,48 @@ export const TimedOutOutcomeSchema: GenMessage<TimedOutOutcome> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 7);
 
 /**
+ * What became of a proposal.
+ *
+ * @generated from message pawl.v1.ProposalOutcome
+ */
+export type ProposalOutcome = Message<"pawl.v1.ProposalOutcome"> & {
+  /**
+   * Id of the proposal.
+   *
+   * @generated from field: string proposal_id = 1;
+   */
+  proposalId: string;
+
+  /**
+   * APPROVED when enough people approved it (whatever became of the approval later), else how it ended: REJECTED, EXPIRED, WITHDRAWN or SUPERSEDED.
+   *
+   * @generated from field: pawl.v1.ProposalStatus status = 2;
+   */
+  status: ProposalStatus;
+
+  /**
+   * Who decided last. Empty when nobody did.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Why, as it was said then.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.v1.ProposalOutcome.
+ * Use `create(ProposalOutcomeSchema)` to create a new message.
+ */
+export const ProposalOutcomeSchema: GenMessage<ProposalOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 8);
+
+/**
  * How something ended that the task waited for. Give outcomes to the code one at a time, in the order of `number`, each when the code has nothing else to do:
  * then a race between two of them has the same winner however often the code runs again.
  *
@@ -385,6 +429,14 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
      */
     value: TimedOutOutcome;
     case: "timedOut";
+  } | {
+    /**
+     * A proposal was decided, or ended otherwise.
+     *
+     * @generated from field: pawl.v1.ProposalOutcome proposal = 20;
+     */
+    value: ProposalOutcome;
+    case: "proposal";
   } | { case: undefined; value?: undefined };
 };
 
@@ -393,7 +445,7 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
  * Use `create(WaitOutcomeSchema)` to create a new message.
  */
 export const WaitOutcomeSchema: GenMessage<WaitOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 8);
+  messageDesc(file_pawl_v1_worker_service, 9);
 
 /**
  * A task given to a worker under a lease.
@@ -540,7 +592,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 9);
+  messageDesc(file_pawl_v1_worker_service, 10);
 
 /**
  * A step to record.
@@ -626,7 +678,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
  * Use `create(StepItemSchema)` to create a new message.
  */
 export const StepItemSchema: GenMessage<StepItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 10);
+  messageDesc(file_pawl_v1_worker_service, 11);
 
 /**
  * An operation's intent.
@@ -682,7 +734,7 @@ export type IntentItem = Message<"pawl.v1.IntentItem"> & {
  * Use `create(IntentItemSchema)` to create a new message.
  */
 export const IntentItemSchema: GenMessage<IntentItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 11);
+  messageDesc(file_pawl_v1_worker_service, 12);
 
 /**
  * How a call ended.
@@ -745,7 +797,7 @@ export type ObservationItem = Message<"pawl.v1.ObservationItem"> & {
  * Use `create(ObservationItemSchema)` to create a new message.
  */
 export const ObservationItemSchema: GenMessage<ObservationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 12);
+  messageDesc(file_pawl_v1_worker_service, 13);
 
 /**
  * What a look-up found.
@@ -808,7 +860,7 @@ export type ReconciliationItem = Message<"pawl.v1.ReconciliationItem"> & {
  * Use `create(ReconciliationItemSchema)` to create a new message.
  */
 export const ReconciliationItemSchema: GenMessage<ReconciliationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 13);
+  messageDesc(file_pawl_v1_worker_service, 14);
 
 /**
  * The end of an attempt.
@@ -903,7 +955,7 @@ export type ReportItem = Message<"pawl.v1.ReportItem"> & {
  * Use `create(ReportItemSchema)` to create a new message.
  */
 export const ReportItemSchema: GenMessage<ReportItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 14);
+  messageDesc(file_pawl_v1_worker_service, 15);
 
 /**
  * A completion without an output.
@@ -918,7 +970,7 @@ export type NoOutput = Message<"pawl.v1.NoOutput"> & {
  * Use `create(NoOutputSchema)` to create a new message.
  */
 export const NoOutputSchema: GenMessage<NoOutput> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 15);
+  messageDesc(file_pawl_v1_worker_service, 16);
 
 /**
  * Waits for a point in time. What is recorded first counts: the same wait named again keeps its time.
@@ -955,7 +1007,28 @@ export type TimerWait = Message<"pawl.v1.TimerWait"> & {
  * Use `create(TimerWaitSchema)` to create a new message.
  */
 export const TimerWaitSchema: GenMessage<TimerWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 16);
+  messageDesc(file_pawl_v1_worker_service, 17);
+
+/**
+ * Waits until a proposal is not PENDING any more. It ends by itself when the proposal expires.
+ *
+ * @generated from message pawl.v1.ProposalWait
+ */
+export type ProposalWait = Message<"pawl.v1.ProposalWait"> & {
+  /**
+   * Id of the proposal; it must be of this run.
+   *
+   * @generated from field: string proposal_id = 1;
+   */
+  proposalId: string;
+};
+
+/**
+ * Describes the message pawl.v1.ProposalWait.
+ * Use `create(ProposalWaitSchema)` to create a new message.
+ */
+export const ProposalWaitSchema: GenMessage<ProposalWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 18);
 
 /**
  * One thing to wait for.
@@ -990,6 +1063,14 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
      */
     value: TimerWait;
     case: "timer";
+  } | {
+    /**
+     * The decision about a proposal of this run.
+     *
+     * @generated from field: pawl.v1.ProposalWait proposal = 20;
+     */
+    value: ProposalWait;
+    case: "proposal";
   } | { case: undefined; value?: undefined };
 };
 
@@ -998,7 +1079,7 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
  * Use `create(TaskWaitSchema)` to create a new message.
  */
 export const TaskWaitSchema: GenMessage<TaskWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 17);
+  messageDesc(file_pawl_v1_worker_service, 19);
 
 /**
  * A task given back until something it waits for is there.
@@ -1047,7 +1128,7 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
  * Use `create(SuspendItemSchema)` to create a new message.
  */
 export const SuspendItemSchema: GenMessage<SuspendItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 18);
+  messageDesc(file_pawl_v1_worker_service, 20);
 
 /**
  * A task given back.
@@ -1096,7 +1177,7 @@ export type ReleaseItem = Message<"pawl.v1.ReleaseItem"> & {
  * Use `create(ReleaseItemSchema)` to create a new message.
  */
 export const ReleaseItemSchema: GenMessage<ReleaseItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 19);
+  messageDesc(file_pawl_v1_worker_service, 21);
 
 /**
  * Progress of an attempt.
@@ -1131,7 +1212,7 @@ export type ProgressItem = Message<"pawl.v1.ProgressItem"> & {
  * Use `create(ProgressItemSchema)` to create a new message.
  */
 export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 20);
+  messageDesc(file_pawl_v1_worker_service, 22);
 
 /**
  * What a worker sends on Work.
@@ -1250,7 +1331,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 21);
+  messageDesc(file_pawl_v1_worker_service, 23);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1299,7 +1380,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 22);
+  messageDesc(file_pawl_v1_worker_service, 24);
 
 /**
  * A task whose attempt should stop.
@@ -1334,7 +1415,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 23);
+  messageDesc(file_pawl_v1_worker_service, 25);
 
 /**
  * A lease that has ended.
@@ -1362,7 +1443,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 24);
+  messageDesc(file_pawl_v1_worker_service, 26);
 
 /**
  * What the kernel sends on Work.
@@ -1446,7 +1527,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 25);
+  messageDesc(file_pawl_v1_worker_service, 27);
 
 /**
  * Claims tasks.
@@ -1509,7 +1590,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 26);
+  messageDesc(file_pawl_v1_worker_service, 28);
 
 /**
  * Claimed tasks.
@@ -1530,7 +1611,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * Names a lease.
@@ -1565,7 +1646,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * Reports ends of attempts.
@@ -1593,7 +1674,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * One result per report, in order.
@@ -1621,7 +1702,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * Renews leases.
@@ -1649,7 +1730,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * One result per lease, in order.
@@ -1670,7 +1751,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 34);
 
 /**
  * What became of one renewal.
@@ -1705,7 +1786,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
  * Records steps of one task.
@@ -1740,7 +1821,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 36);
 
 /**
  * One result per step, in order.
@@ -1768,7 +1849,7 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 37);
 
 /**
  * Gives a task back until something it waits for is there.
@@ -1810,7 +1891,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
  * Use `create(SuspendRequestSchema)` to create a new message.
  */
 export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 36);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * The task waits.
@@ -1852,7 +1933,7 @@ export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
  * Use `create(SuspendResponseSchema)` to create a new message.
  */
 export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 37);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * Reads recorded steps and outcomes.
@@ -1887,7 +1968,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 38);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * A page of records.
@@ -1915,7 +1996,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 39);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * Gives a task back.
@@ -1957,7 +2038,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 40);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * The task was given back.
@@ -1992,7 +2073,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 41);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * Reports progress.
@@ -2027,7 +2108,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 42);
+  messageDesc(file_pawl_v1_worker_service, 44);
 
 /**
  * The progress was taken.
@@ -2062,7 +2143,7 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 43);
+  messageDesc(file_pawl_v1_worker_service, 45);
 
 /**
  * Workers.

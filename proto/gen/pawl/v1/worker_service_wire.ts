@@ -8,6 +8,7 @@ import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
 import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
+import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
 import type { RejectionShape } from "./rejection_wire.js";
@@ -562,6 +563,80 @@ export function decodeTimedOutOutcome(bytes: Uint8Array): TimedOutOutcomeShape {
   return readTimedOutOutcome(r, r.limit);
 }
 
+/** A plain `pawl.v1.ProposalOutcome`; its fields are described in worker_service_pb.ts. */
+export interface ProposalOutcomeShape {
+  proposalId: string;
+  status: ProposalStatus;
+  principal: string;
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.v1.ProposalOutcome`. */
+export function writeProposalOutcome(w: WireWriter, m: ProposalOutcomeShape): void {
+  if (m.proposalId !== "") {
+    w.tag(10);
+    w.string(m.proposalId);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ProposalOutcome` up to `end`, which is the reader's limit. */
+export function readProposalOutcome(r: WireReader, end: number): ProposalOutcomeShape {
+  let proposalId: string = "";
+  let status: ProposalStatus = 0;
+  let principal: string = "";
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        proposalId = r.string();
+        break;
+      case 16:
+        status = r.int32() as ProposalStatus;
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposalId,
+    status,
+    principal,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.v1.ProposalOutcome` into bytes of its own. */
+export function encodeProposalOutcome(m: ProposalOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ProposalOutcome`; its bytes fields are views of `bytes`. */
+export function decodeProposalOutcome(bytes: Uint8Array): ProposalOutcomeShape {
+  const r = new WireReader(bytes);
+  return readProposalOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.WaitOutcome`; its fields are described in worker_service_pb.ts. */
 export interface WaitOutcomeShape {
   name: string;
@@ -571,6 +646,7 @@ export interface WaitOutcomeShape {
   outcome:
     | { case: "timer"; value: TimerOutcomeShape }
     | { case: "timedOut"; value: TimedOutOutcomeShape }
+    | { case: "proposal"; value: ProposalOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -607,6 +683,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.end(at);
       break;
     }
+    case "proposal": {
+      w.tag(162);
+      const at = w.begin();
+      writeProposalOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -638,6 +721,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 50:
         outcome = { case: "timedOut", value: readTimedOutOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 162:
+        outcome = { case: "proposal", value: readProposalOutcome(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -1576,12 +1663,57 @@ export function decodeTimerWait(bytes: Uint8Array): TimerWaitShape {
   return readTimerWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.ProposalWait`; its fields are described in worker_service_pb.ts. */
+export interface ProposalWaitShape {
+  proposalId: string;
+}
+
+/** Appends the fields of a `pawl.v1.ProposalWait`. */
+export function writeProposalWait(w: WireWriter, m: ProposalWaitShape): void {
+  if (m.proposalId !== "") {
+    w.tag(10);
+    w.string(m.proposalId);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ProposalWait` up to `end`, which is the reader's limit. */
+export function readProposalWait(r: WireReader, end: number): ProposalWaitShape {
+  let proposalId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        proposalId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposalId,
+  };
+}
+
+/** Encodes a `pawl.v1.ProposalWait` into bytes of its own. */
+export function encodeProposalWait(m: ProposalWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ProposalWait`; its bytes fields are views of `bytes`. */
+export function decodeProposalWait(bytes: Uint8Array): ProposalWaitShape {
+  const r = new WireReader(bytes);
+  return readProposalWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
 export interface TaskWaitShape {
   name: string;
   key?: string | undefined;
   subject:
     | { case: "timer"; value: TimerWaitShape }
+    | { case: "proposal"; value: ProposalWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1595,11 +1727,21 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
     w.tag(18);
     w.string(m.key);
   }
-  if (m.subject.case === "timer") {
-    w.tag(26);
-    const at = w.begin();
-    writeTimerWait(w, m.subject.value);
-    w.end(at);
+  switch (m.subject.case) {
+    case "timer": {
+      w.tag(26);
+      const at = w.begin();
+      writeTimerWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "proposal": {
+      w.tag(162);
+      const at = w.begin();
+      writeProposalWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -1619,6 +1761,10 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 26:
         subject = { case: "timer", value: readTimerWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 162:
+        subject = { case: "proposal", value: readProposalWait(r, r.enter()) };
         r.leave(end);
         break;
       default:

@@ -14,6 +14,7 @@ import { fingerprintConflict, invalidField, notFound, type Rejection } from "../
 import type { Proposal, Run } from "../state.js";
 import { formatLength } from "../view/format-length.js";
 import { endProposal, expireProposal } from "./end-proposal.js";
+import { wakeWaiters } from "./wake-waiters.js";
 
 /** What approvals say about an intent. */
 export type ApprovalCheck =
@@ -49,7 +50,7 @@ export function checkApproval(
   }
   if (proposal.status === ProposalStatus.PENDING || proposal.status === ProposalStatus.APPROVED) {
     return isProposalOver(proposal, ctx.nowMs)
-      ? stop(ends(proposal, expireProposal(proposal)))
+      ? stop(ends(run, proposal, expireProposal(proposal)))
       : checkOpen(run, proposal, command, ctx);
   }
   const { status, endReason: reason } = proposal;
@@ -73,7 +74,7 @@ function checkOpen(
   const standing = standingOfApprovers(run, proposal, ctx);
   const staleness = staleGuard(proposal, command, ctx.nowMs) ?? standing.lacks;
   if (staleness !== undefined) {
-    return stop(ends(proposal, endProposal(proposal, ProposalStatus.STALE, staleness, "")));
+    return stop(ends(run, proposal, endProposal(proposal, ProposalStatus.STALE, staleness, "")));
   }
   return {
     case: "consume",
@@ -85,12 +86,17 @@ function stop(decision: Decision): ApprovalCheck {
   return { case: "stop", decision };
 }
 
-function ends(proposal: Proposal, ended: EventBody): Decision {
+function ends(run: Run, proposal: Proposal, ended: EventBody): Decision {
   const { status, reason } =
     ended.case === "proposalEnded"
       ? ended.value
       : { status: proposal.status, reason: proposal.endReason };
-  return accept([ended], { existing: false, intent: awaiting(proposal, status, reason) });
+  const woken =
+    proposal.status === ProposalStatus.PENDING
+      ? wakeWaiters(run, proposal.number, { status, principal: "", reason: "" })
+      : [];
+  const intent = awaiting(proposal, status, reason);
+  return accept([ended, ...woken], { existing: false, intent });
 }
 
 function awaiting(

@@ -9,6 +9,7 @@ import { countApprovals, isAddressed, isProposalOver, isRequester } from "../pro
 import { fingerprintConflict, type Rejection, staleVersion } from "../rejection.js";
 import type { Proposal, Run } from "../state.js";
 import { findProposal, notEntitled, proposalClosed } from "./proposal-refusals.js";
+import { wakeWaiters } from "./wake-waiters.js";
 
 /**
  * Approves or rejects. Refusals, in order: no proposal, another fingerprint than the one that was shown, not PENDING or its time is
@@ -27,7 +28,7 @@ export function decideDecideProposal(
     return reject(otherFingerprint(proposal, command));
   }
   const isRepeat = proposal.decisions.some(
-    ({ verdict, principal }) => verdict === command.verdict && principal === ctx.principal,
+    (said) => said.verdict === command.verdict && said.principal === ctx.principal,
   );
   if (isRepeat) {
     return acceptExisting({ existing: true, proposal });
@@ -36,6 +37,9 @@ export function decideDecideProposal(
   if (refusal !== undefined) {
     return reject(refusal);
   }
+  const next = statusAfter(proposal, command.verdict);
+  const { principal } = ctx;
+  const { reason } = command;
   return accept(
     [
       {
@@ -43,13 +47,16 @@ export function decideDecideProposal(
         value: {
           proposal: proposal.number,
           verdict: command.verdict,
-          principal: ctx.principal,
+          principal,
           authenticated: ctx.authenticated,
           roles: [...ctx.roles],
-          reason: command.reason,
-          next: statusAfter(proposal, command.verdict),
+          reason,
+          next,
         },
       },
+      ...(next === ProposalStatus.PENDING
+        ? []
+        : wakeWaiters(run, proposal.number, { status: next, principal, reason })),
     ],
     { existing: false, proposal },
   );

@@ -2,6 +2,7 @@ import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { WaitFor, WaitSubject } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { limits } from "../limits.js";
+import type { Run } from "../state.js";
 import { describeSubject } from "../wait-subject.js";
 
 /** Why something cannot be waited for. */
@@ -14,8 +15,19 @@ export interface UndeclarableWait {
 /** What is recorded of something that is waited for from now on. */
 export function declareWait(
   { name, key, subject }: WaitFor,
+  run: Run,
   ctx: DecideContext,
 ): WaitDeclarationShape | UndeclarableWait {
+  if (subject.case === "proposal") {
+    const { proposal } = subject;
+    return run.proposals[proposal] === undefined
+      ? {
+          reason: "undeclarable",
+          expected: "about a proposal of its run",
+          actual: `about proposal ${proposal}, which the run does not have`,
+        }
+      : { name, key, dueAtMs: 0, subject: { case: "proposal", value: { proposal } } };
+  }
   const dueAtMs = dueTime(subject.due, ctx.nowMs);
   if (dueAtMs > ctx.nowMs + limits.timeoutMsMax) {
     const expected = `a time at most ${limits.timeoutMsMax} ms ahead`;

@@ -9,6 +9,7 @@ import { staleVersion } from "../rejection.js";
 import type { Proposal, Run } from "../state.js";
 import { isRunOpen, isTaskClosed } from "../transitions.js";
 import { findProposal, notEntitled, proposalClosed } from "./proposal-refusals.js";
+import { wakeWaiters } from "./wake-waiters.js";
 
 /** Takes a pending proposal back. Refusals, in order: no proposal, not PENDING or its time is over, stale version. A repeat is answered `existing`. */
 export function decideWithdrawProposal(
@@ -34,8 +35,11 @@ export function decideWithdrawProposal(
     return reject(staleVersion("proposal", command.expectedVersion, proposal.version));
   }
   const { reason } = command;
-  const ended = endProposal(proposal, ProposalStatus.WITHDRAWN, reason, ctx.principal);
-  return accept([ended], { existing: false, proposal });
+  const { principal } = ctx;
+  const status = ProposalStatus.WITHDRAWN;
+  const ended = endProposal(proposal, status, reason, principal);
+  const woken = wakeWaiters(run, proposal.number, { status, principal, reason });
+  return accept([ended, ...woken], { existing: false, proposal });
 }
 
 /**
@@ -77,7 +81,8 @@ export function decideExpireProposals(run: Run, ctx: DecideContext): Decision {
   for (const number of run.openProposals) {
     const proposal = run.proposals[number];
     if (proposal !== undefined && isProposalOver(proposal, ctx.nowMs)) {
-      events.push(expireProposal(proposal));
+      const expired = { status: ProposalStatus.EXPIRED, principal: "", reason: "" };
+      events.push(expireProposal(proposal), ...wakeWaiters(run, number, expired));
     }
   }
   return events.length === 0 ? acceptExisting() : accept(events);

@@ -22,6 +22,7 @@ import { operationStatusName } from "../transitions.js";
 import { findTask, refuseLease, runOver } from "./find.js";
 import { keyOfOperation } from "./operation-identity.js";
 import { proposalClosed } from "./proposal-refusals.js";
+import { wakeWaiters } from "./wake-waiters.js";
 
 /**
  * Proposes an action. Refusals, in order: no lease, no task, run over or asked to stop, lease lost, another action under the same
@@ -53,7 +54,18 @@ export function decideProposeAction(
   const guards = resolveGuards(run, task, command);
   return "reason" in guards
     ? reject(guards)
-    : accept([proposalMade(run, command, { identity, task, guards, ctx })]);
+    : accept([
+        proposalMade(run, command, { identity, task, guards, ctx }),
+        ...wakeOfRevised(run, command),
+      ]);
+}
+
+/** Whoever waits for the decision about what is replaced waits no more. */
+function wakeOfRevised(run: Run, { revises }: ProposeAction): EventBody[] {
+  const isPending =
+    revises !== undefined && run.proposals[revises]?.status === ProposalStatus.PENDING;
+  const superseded = { status: ProposalStatus.SUPERSEDED, principal: "", reason: "" };
+  return isPending ? wakeWaiters(run, revises, superseded) : [];
 }
 
 /** What is withdrawn as soon as it is made need not be made. */

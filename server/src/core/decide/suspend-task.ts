@@ -15,6 +15,7 @@ import { declareWait, fitsDeclaration } from "./declare-wait.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { endWait, isDue, overdue, type WaitOutcome } from "./end-waits.js";
 import { findTask, taskNotFound } from "./find.js";
+import { settlementOf } from "./wake-waiters.js";
 
 /**
  * Gives a task back until something it waits for is there. Refusals, in order: no task, other waits than this lease was suspended with,
@@ -107,6 +108,13 @@ class WaitPlan {
   }
 
   #lookAhead(number: number, declaration: Wait["declaration"]): void {
+    const { subject } = declaration;
+    const proposal =
+      subject.case === "proposal" ? this.#run.proposals[subject.value.proposal] : undefined;
+    const settled = proposal === undefined ? undefined : settlementOf(proposal);
+    if (settled !== undefined) {
+      this.#endings.push({ wait: { number, task: this.#task.number }, ...settled });
+    }
     if (isDue(declaration.dueAtMs, this.#nowMs)) {
       const wait = { number, task: this.#task.number };
       const outcome = overdue(declaration);
@@ -126,7 +134,7 @@ function planWaits(
     const known = findWait(run, task, wanted);
     const refusal =
       known === undefined
-        ? openWait(plan, wanted, index, ctx)
+        ? openWait(plan, wanted, index, { run, ctx })
         : refuseKnown(known, wanted, { command, index, ctx });
     if (refusal !== undefined) {
       return refusal;
@@ -142,9 +150,9 @@ function openWait(
   plan: WaitPlan,
   wanted: WaitFor,
   index: number,
-  ctx: DecideContext,
+  { run, ctx }: { readonly run: Run; readonly ctx: DecideContext },
 ): Rejection | undefined {
-  const declaration = declareWait(wanted, ctx);
+  const declaration = declareWait(wanted, run, ctx);
   if ("reason" in declaration) {
     return invalidField(`waits[${index}]`, declaration.expected, declaration.actual);
   }

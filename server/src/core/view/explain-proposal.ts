@@ -1,5 +1,6 @@
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
+import { toHex } from "../identity/hex.js";
 import { approvalsMissing, isProposalOver } from "../proposals.js";
 import type { Proposal } from "../state.js";
 import { formatCount, formatLength } from "./format-length.js";
@@ -32,6 +33,16 @@ export function explainProposal(proposal: Proposal, parts: ExplainParts): string
   }
 }
 
+/** Why an operation that was proposed was not performed, as a sentence. */
+export function explainUnperformed(proposal: Proposal, nowMs: number): string {
+  if (proposal.status === ProposalStatus.PENDING) {
+    return `It waits for ${explainMissing(proposal)}, ${untilWords(proposal, nowMs)}.`;
+  }
+  return proposal.status === ProposalStatus.APPROVED
+    ? `It was approved by ${approversOf(proposal)}, and has not been begun.`
+    : `It was never begun. ${explainEnd(proposal)}`;
+}
+
 /** Whose approvals are missing: `an approval by role finance`, `2 more approvals by user ann or role finance`. */
 export function explainMissing(proposal: Proposal): string {
   const { need, from } = proposal.declaration;
@@ -41,6 +52,24 @@ export function explainMissing(proposal: Proposal): string {
     return `an approval by ${names}`;
   }
   return `${missing === need ? formatCount(missing, "approval") : `${missing} more of ${formatCount(need, "approval")}`} by ${names}`;
+}
+
+/** Hex digits of a fingerprint that a person gives: as many as make it unmistakable. */
+const fingerprintDigits = 16;
+
+/**
+ * What a task waits for that waits for a decision: by whom, for how long, and the command that approves it.
+ * @param runNumber number of the run in the store, which is part of the proposal's id; 0: it is not known, so no command is told.
+ */
+export function explainAwaited(proposal: Proposal, nowMs: number, runNumber: number): string {
+  const { name, target } = proposal.declaration;
+  const what = `"${name}"${target === "" ? "" : ` on "${target}"`}`;
+  const words = `${explainMissing(proposal)} of ${what}, ${untilWords(proposal, nowMs)}`;
+  if (runNumber === 0) {
+    return words;
+  }
+  const digits = toHex(proposal.declaration.fingerprint, fingerprintDigits / 2);
+  return `${words}; approve with: pawl approvals approve ${runNumber}-p${proposal.number} --fingerprint ${digits}`;
 }
 
 /** `role finance` of `role:finance`. */

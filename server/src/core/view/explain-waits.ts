@@ -1,24 +1,31 @@
 import type { Run, Task, Wait } from "../state.js";
+import { explainAwaited } from "./explain-proposal.js";
 import { formatLength } from "./format-length.js";
 
 /** Most waits that are told. */
 const waitsMax = 3;
 
 /** What a suspended task waits for, as the rest of a sentence that begins with its name. */
-export function explainWaits(run: Run, task: Task, nowMs: number): string {
+export function explainWaits(run: Run, task: Task, nowMs: number, runNumber: number): string {
   const open = task.openWaits.flatMap((number) => run.waits[number] ?? []);
-  const told = open.slice(0, waitsMax).map((wait) => explainOne(wait, nowMs));
+  const told = open.slice(0, waitsMax).map((wait) => explainOne(run, wait, nowMs, runNumber));
   const rest = open.length > waitsMax ? ` or for ${open.length - waitsMax} more` : "";
   return `waits ${told.join(" or ")}${rest}`;
 }
 
-function explainOne({ declaration }: Wait, nowMs: number): string {
+function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: number): string {
   const { name, key, dueAtMs, subject } = declaration;
   const named = `"${key === undefined ? name : `${name}/${key}`}"`;
   const left = formatLength(dueAtMs - nowMs);
   switch (subject.case) {
     case "timer":
       return `${left} for timer ${named}`;
+    case "proposal": {
+      const proposal = run.proposals[subject.value.proposal];
+      return proposal === undefined
+        ? `for ${named}`
+        : `for ${explainAwaited(proposal, nowMs, runNumber)}`;
+    }
     case undefined:
       return `for ${named}`;
   }

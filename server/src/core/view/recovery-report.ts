@@ -2,8 +2,15 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import type { Operation, Run, Task } from "../state.js";
-import { isSettled, isTaskClosed, operationStatusName, taskStatusName } from "../transitions.js";
+import {
+  isProposalOpen,
+  isSettled,
+  isTaskClosed,
+  operationStatusName,
+  taskStatusName,
+} from "../transitions.js";
 import type { EventIndex } from "./event-index.js";
+import { explainUnperformed } from "./explain-proposal.js";
 import { formatCount, formatLength } from "./format-length.js";
 import { describeFailure, explainWait } from "./why.js";
 
@@ -28,6 +35,7 @@ export function buildRecoveryReport(
   run: Run,
   nowMs: number,
   events: EventIndex,
+  runNumber = 0,
 ): RecoveryReportLine[] {
   const byTask = new Map<number, Operation[]>();
   for (const operation of run.operations) {
@@ -37,7 +45,7 @@ export function buildRecoveryReport(
   const lines: RecoveryReportLine[] = [];
   for (const task of run.tasks) {
     const name = run.plan.tasks[task.number]?.name ?? "";
-    const [kind, sentence] = judgeTask(run, task, nowMs);
+    const [kind, sentence] = judgeTask(run, task, nowMs, runNumber);
     lines.push({
       class: kind,
       task: name,
@@ -45,6 +53,7 @@ export function buildRecoveryReport(
       sentence,
       eventNumbers: events.ofTask(task.number),
     });
+    lines.push(...linesOfProposals(run, task, nowMs, events));
     for (const operation of byTask.get(task.number) ?? []) {
       const [operationClass, words] = judgeOperation(run, operation, nowMs);
       lines.push({
@@ -59,9 +68,33 @@ export function buildRecoveryReport(
   return lines;
 }
 
-function judgeTask(run: Run, task: Task, nowMs: number): Verdict {
+/** What was proposed and not performed: the newest proposal of each operation's key. */
+function linesOfProposals(
+  run: Run,
+  task: Task,
+  nowMs: number,
+  events: EventIndex,
+): RecoveryReportLine[] {
+  if (run.proposals.length === 0) {
+    return [];
+  }
+  return run.proposals
+    .filter(
+      ({ declaration, revisedBy, operation }) =>
+        declaration.task === task.number && revisedBy === undefined && operation === undefined,
+    )
+    .map((proposal) => ({
+      class: isProposalOpen(proposal.status) ? RecoveryClass.WAITING : RecoveryClass.SKIPPED,
+      task: run.plan.tasks[task.number]?.name ?? "",
+      operationKey: proposal.declaration.key,
+      sentence: explainUnperformed(proposal, nowMs),
+      eventNumbers: events.ofProposal(proposal.number),
+    }));
+}
+
+function judgeTask(run: Run, task: Task, nowMs: number, runNumber: number): Verdict {
   if (!isTaskClosed(task.status)) {
-    return judgeOpenTask(run, task, nowMs);
+    return judgeOpenTask(run, task, nowMs, runNumber);
   }
   if (task.status === TaskStatus.SKIPPED) {
     return [RecoveryClass.SKIPPED, "It never ran, because a task it needs did not complete."];
@@ -85,14 +118,14 @@ function judgeTask(run: Run, task: Task, nowMs: number): Verdict {
   return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${reusedSteps(run, task)}`];
 }
 
-function judgeOpenTask(run: Run, task: Task, nowMs: number): Verdict {
+function judgeOpenTask(run: Run, task: Task, nowMs: number, runNumber: number): Verdict {
   if (run.fault !== "") {
     return [
       RecoveryClass.NEEDS_REVIEW,
       "Its run is set aside for a person, because the kernel's own code failed for it.",
     ];
   }
-  const wait = explainWait(run, task.number, nowMs);
+  const wait = explainWait(run, task.number, nowMs, runNumber);
   if (task.status === TaskStatus.NEEDS_REVIEW) {
     return [RecoveryClass.NEEDS_REVIEW, wait];
   }

@@ -19,8 +19,9 @@ const quotedMax = 300;
 /**
  * One sentence: why a run is not finished, or how it ended. It says what is, why, and what comes next, and everything in it
  * follows from the state.
+ * @param runNumber number of the run in the store, for commands that name a proposal of it; 0, the default: they are left out.
  */
-export function explainRun(run: Run, nowMs: number): string {
+export function explainRun(run: Run, nowMs: number, runNumber = 0): string {
   switch (run.status) {
     case RunStatus.COMPLETED:
       return `It completed after ${formatLength(run.closedAtMs - run.startedAtMs)}: ${completedTasks(run)}.`;
@@ -31,12 +32,12 @@ export function explainRun(run: Run, nowMs: number): string {
     case RunStatus.TERMINATED:
       return `It was terminated at once${reasonOf(run.failure?.message ?? "")}.`;
     default:
-      return explainOpenRun(run, nowMs);
+      return explainOpenRun(run, nowMs, runNumber);
   }
 }
 
 /** What a task waits for, as a sentence. Empty when it waits for nothing: it has ended, or a worker is at it. */
-export function explainWait(run: Run, number: number, nowMs: number): string {
+export function explainWait(run: Run, number: number, nowMs: number, runNumber = 0): string {
   const task = run.tasks[number];
   if (task === undefined || !isRunOpen(run.status)) {
     return "";
@@ -47,7 +48,7 @@ export function explainWait(run: Run, number: number, nowMs: number): string {
     case TaskStatus.BACKOFF:
     case TaskStatus.SUSPENDED:
     case TaskStatus.NEEDS_REVIEW:
-      return `${explainTask(run, task, nowMs)}.`;
+      return `${explainTask(run, task, nowMs, runNumber)}.`;
     default:
       return "";
   }
@@ -99,7 +100,7 @@ const telling: readonly TaskStatus[] = [
   TaskStatus.BLOCKED,
 ];
 
-function explainOpenRun(run: Run, nowMs: number): string {
+function explainOpenRun(run: Run, nowMs: number, runNumber: number): string {
   if (run.fault !== "") {
     return `It is set aside for a person, because the kernel's own code failed for it (${cut(run.fault)}): resolve its review, or terminate it.`;
   }
@@ -111,7 +112,7 @@ function explainOpenRun(run: Run, nowMs: number): string {
   if (task === undefined) {
     return "It is about to end.";
   }
-  const sentence = explainTask(run, task, nowMs);
+  const sentence = explainTask(run, task, nowMs, runNumber);
   const more =
     run.openTasks > 1
       ? `; ${formatCount(run.openTasks - 1, "more task")} ${run.openTasks === 2 ? "is" : "are"} open`
@@ -134,7 +135,7 @@ function explainPause(run: Run, pause: RunPause, nowMs: number): string {
 }
 
 /** A sentence about an open task, without its full stop. */
-function explainTask(run: Run, task: Task, nowMs: number): string {
+function explainTask(run: Run, task: Task, nowMs: number, runNumber: number): string {
   if (run.pause !== undefined && waitsForResume.has(task.status)) {
     return `Task "${nameOf(run, task)}" waits until its run is resumed`;
   }
@@ -148,7 +149,7 @@ function explainTask(run: Run, task: Task, nowMs: number): string {
     case TaskStatus.BACKOFF:
       return `${name} waits ${formatLength(task.dueAtMs - nowMs)} for ${next}: ${explainBackoff(task)}`;
     case TaskStatus.SUSPENDED:
-      return `${name} ${explainWaits(run, task, nowMs)}`;
+      return `${name} ${explainWaits(run, task, nowMs, runNumber)}`;
     case TaskStatus.LEASED:
       return run.cancelRequestedAtMs === 0
         ? `${name} runs at worker "${task.worker}" (attempt ${task.attempt} of ${attemptsMax}) since ${formatLength(nowMs - task.leasedAtMs)}`

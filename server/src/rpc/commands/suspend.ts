@@ -3,6 +3,7 @@ import type { SuspendTask, TaskRef, WaitFor, WaitSubject } from "../../core/comm
 import { limits } from "../../core/limits.js";
 import { badField } from "../refusals.js";
 import { requireCount, requireId, requireNumber } from "../validate/fields.js";
+import { parseProposalId } from "../views/proposal-id.js";
 
 /** What a task is suspended with. */
 export interface SuspendParts {
@@ -48,8 +49,13 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
   switch (subject.case) {
     case "timer":
       return { case: "timer", due: timerDue(subject.value.due, `${field}.timer`) };
+    case "proposal": {
+      const { proposalId } = subject.value;
+      const { proposal } = parseProposalId(proposalId, `${field}.proposal.proposal_id`);
+      return { case: "proposal", proposal };
+    }
     default:
-      throw badField(`${field}.subject`, "one of timer", "absent");
+      throw badField(`${field}.subject`, "one of timer, proposal", "absent");
   }
 }
 

@@ -48,11 +48,11 @@ export async function getRecoveryReport(
     }
   }
   const { nowMs } = edge.kernel.info();
-  return await edge.kernel.view(target, (run) => ({
+  return await edge.kernel.view(target, (run, runNumber) => ({
     runId: run.runId,
     status: run.status,
-    why: explainRun(run, nowMs),
-    lines: buildRecoveryReport(run, nowMs, events).map((line) => ({
+    why: explainRun(run, nowMs, runNumber),
+    lines: buildRecoveryReport(run, nowMs, events, runNumber).map((line) => ({
       ...line,
       eventNumbers: [...line.eventNumbers],
     })),

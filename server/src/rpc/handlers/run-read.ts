@@ -27,7 +27,9 @@ export async function getRun(
   request: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
   const { nowMs } = edge.kernel.info();
-  return await edge.kernel.view(targetOfRun(request), (run) => ({ run: runView(run, nowMs) }));
+  return await edge.kernel.view(targetOfRun(request), (run, runNumber) => ({
+    run: runView(run, nowMs, runNumber),
+  }));
 }
 
 /** Lists runs, newest first. */
@@ -43,7 +45,9 @@ export async function listRuns(
   }
   const { nowMs } = edge.kernel.info();
   const page = await fitPage(RunSchema, readPageSize(request.pageSize), (size) =>
-    edge.kernel.listRuns(filter, { size, token: pageToken }, (run) => runView(run, nowMs)),
+    edge.kernel.listRuns(filter, { size, token: pageToken }, (run, runNumber) =>
+      runView(run, nowMs, runNumber),
+    ),
   );
   return { runs: [...page.items], nextPageToken: page.nextPageToken };
 }
@@ -57,9 +61,11 @@ export async function getTask(
   const { task: name } = request;
   requireId("task", name, "task");
   const { nowMs } = edge.kernel.info();
-  const task = await edge.kernel.view(target, (run) => {
+  const task = await edge.kernel.view(target, (run, runNumber) => {
     const number = run.plan.byName.get(name);
-    return number === undefined ? undefined : taskView(run, number, { nowMs, withOutput: true });
+    return number === undefined
+      ? undefined
+      : taskView(run, number, { nowMs, runNumber, withOutput: true });
   });
   if (task === undefined) {
     throw new RejectionError(notFound("task", name));
@@ -82,8 +88,8 @@ export async function listTasks(
   const filter = ["tasks", runId, `${status}`];
   const from = readPageToken(filter, request.pageToken);
   const { nowMs } = edge.kernel.info();
-  const page = await edge.kernel.view(target, (run) =>
-    pageOfTasks(run, { from, size, status, nowMs }),
+  const page = await edge.kernel.view(target, (run, runNumber) =>
+    pageOfTasks(run, { from, size, status, nowMs, runNumber }),
   );
   const isLast = page.next === undefined;
   return {
@@ -94,6 +100,7 @@ export async function listTasks(
 
 interface TaskPageParts {
   readonly from: number;
+  readonly runNumber: number;
   readonly size: number;
   readonly status: TaskStatus;
   readonly nowMs: number;
@@ -105,14 +112,14 @@ interface TaskPage {
   readonly next: number | undefined;
 }
 
-function pageOfTasks(run: Run, { from, size, status, nowMs }: TaskPageParts): TaskPage {
+function pageOfTasks(run: Run, { from, size, status, nowMs, runNumber }: TaskPageParts): TaskPage {
   const tasks: MessageInitShape<typeof TaskSchema>[] = [];
   let bytes = 0;
   for (let number = from; number < run.tasks.length; number++) {
     if (status !== TaskStatus.UNSPECIFIED && run.tasks[number]?.status !== status) {
       continue;
     }
-    const task = taskView(run, number, { nowMs, withOutput: false });
+    const task = taskView(run, number, { nowMs, runNumber, withOutput: false });
     if (task === undefined) {
       continue;
     }

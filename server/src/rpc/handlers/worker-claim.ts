@@ -117,8 +117,8 @@ class Claims implements SessionListener {
     this.#endWhenDone();
   }
 
-  offer({ task }: SessionLease, run: Run): void {
-    const shape = offerShape(0, run, task);
+  offer(lease: SessionLease, run: Run): void {
+    const shape = offerShape({ ...lease, handle: 0 }, run);
     if (shape !== undefined) {
       this.#gathering.push(fromBinary(OfferSchema, encodeOffer(shape)));
     }

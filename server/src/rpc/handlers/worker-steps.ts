@@ -121,9 +121,9 @@ export async function* getRecords(
   let after = request.afterNumber;
   for (;;) {
     const from = after;
-    const page: RecordPage = await edge.kernel.view(lease.target, (run) => {
+    const page: RecordPage = await edge.kernel.view(lease.target, (run, runNumber) => {
       const number = requireLease(run, lease);
-      return recordPage(run, number, from);
+      return recordPage(run, number, from, runNumber);
     });
     if (page.last === 0) {
       return;

@@ -3,6 +3,7 @@ import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_se
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import type { Run, Task } from "../../core/state.js";
+import type { SessionLease } from "../../kernel/kernel-api.js";
 import { hashOfContent } from "../inline-content.js";
 import { noRecords, recordPage } from "./records.js";
 
@@ -10,13 +11,16 @@ import { noRecords, recordPage } from "./records.js";
 const dependencyBytesMax = 1_048_576;
 
 /** `pawl.v1.Offer` of a leased task, read from the state right after its claim. All content goes out as it was received. */
-export function offerShape(handle: number, run: Run, number: number): OfferShape | undefined {
+export function offerShape(
+  { handle, runNumber, task: number }: Pick<SessionLease, "handle" | "runNumber" | "task">,
+  run: Run,
+): OfferShape | undefined {
   const task = run.tasks[number];
   const spec = run.plan.tasks[number];
   if (task === undefined || spec === undefined) {
     return undefined;
   }
-  const records = task.leaseVersion === 1 ? noRecords : recordPage(run, number, 0);
+  const records = task.leaseVersion === 1 ? noRecords : recordPage(run, number, 0, runNumber);
   return {
     handle,
     runId: run.runId,

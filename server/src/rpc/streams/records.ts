@@ -19,7 +19,7 @@ export interface RecordPage {
 export const noRecords: RecordPage = { steps: [], outcomes: [], hasMore: false, last: 0 };
 
 /** The steps of a task, and the ends of its waits, with a greater event number than `after`, in order. At least one, if there is one. */
-export function recordPage(run: Run, task: number, after: number): RecordPage {
+export function recordPage(run: Run, task: number, after: number, runNumber: number): RecordPage {
   const ended = run.waits.length === 0 ? noWaits : endedWaits(run, task, after);
   const steps: StepRecordShape[] = [];
   const outcomes: WaitOutcomeShape[] = [];
@@ -42,7 +42,7 @@ export function recordPage(run: Run, task: number, after: number): RecordPage {
       wait !== undefined && wait.endedEvent < before;
       wait = ended[next]
     ) {
-      const outcome = outcomeShape(run, wait);
+      const outcome = outcomeShape(run, wait, runNumber);
       if (!take(outcome.bytes, wait.endedEvent)) {
         return false;
       }

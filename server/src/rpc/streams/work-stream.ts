@@ -138,7 +138,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
   offer(lease: SessionLease, run: Run): void {
     this.#handles.offer(lease);
-    const offer = offerShape(lease.handle, run, lease.task);
+    const offer = offerShape(lease, run);
     if (offer !== undefined) {
       this.#outbox.offers.push(offer);
     }

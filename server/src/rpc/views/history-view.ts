@@ -183,6 +183,8 @@ function endWord(end: WaitEnd): string {
       return "its time has come";
     case "timedOut":
       return "nothing came in time";
+    case "proposal":
+      return "its proposal is not pending any more";
     case undefined:
       return "for a reason that this version does not know";
   }

@@ -11,7 +11,11 @@ import { explainRun } from "../../core/view/why.js";
 import { failureView, timestampView } from "./payload-view.js";
 
 /** `pawl.v1.Run` of a run's state. */
-export function runView(run: Run, nowMs: number): MessageInitShape<typeof RunSchema> {
+export function runView(
+  run: Run,
+  nowMs: number,
+  runNumber: number,
+): MessageInitShape<typeof RunSchema> {
   const startedAt = timestampView(run.startedAtMs);
   const closedAt = timestampView(run.closedAtMs);
   return {
@@ -24,7 +28,7 @@ export function runView(run: Run, nowMs: number): MessageInitShape<typeof RunSch
     planVersion: 1,
     cancelRequested: run.cancelRequestedAtMs !== 0,
     taskCounts: countTasks(run),
-    why: explainRun(run, nowMs),
+    why: explainRun(run, nowMs, runNumber),
     labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
     fingerprint: run.fingerprint,
     ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),

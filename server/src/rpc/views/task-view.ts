@@ -9,6 +9,7 @@ import { failureView, payloadOf, timestampView } from "./payload-view.js";
 /** What a task's view is made with. */
 export interface TaskViewOptions {
   readonly nowMs: number;
+  readonly runNumber: number;
   /** Lists leave outputs out. */
   readonly withOutput: boolean;
 }
@@ -17,7 +18,7 @@ export interface TaskViewOptions {
 export function taskView(
   run: Run,
   number: number,
-  { nowMs, withOutput }: TaskViewOptions,
+  { nowMs, runNumber, withOutput }: TaskViewOptions,
 ): MessageInitShape<typeof TaskSchema> | undefined {
   const task = run.tasks[number];
   const spec = run.plan.tasks[number];
@@ -38,7 +39,7 @@ export function taskView(
     attemptsLeft: Math.max(0, spec.retry.attemptsMax - attemptsBegun),
     leaseVersion: task.leaseVersion,
     worker: task.status === TaskStatus.LEASED ? task.worker : "",
-    waitsFor: explainWait(run, number, nowMs),
+    waitsFor: explainWait(run, number, nowMs, runNumber),
     next: [...(taskTransitions.get(task.status) ?? [])],
     needs: spec.needs.map((need) => run.plan.tasks[need]?.name ?? ""),
     ...(waitsUntil === undefined ? {} : { waitsUntil }),

@@ -31,7 +31,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiqgwKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEiwKCnJ1bl9wYXVzZWQYKiABKAsyFi5wYXdsLmxvZy52MS5SdW5QYXVzZWRIABIuCgtydW5fcmVzdW1lZBgrIAEoCzIXLnBhd2wubG9nLnYxLlJ1blJlc3VtZWRIABIyCg1wcm9wb3NhbF9tYWRlGCAgASgLMhkucGF3bC5sb2cudjEuUHJvcG9zYWxNYWRlSAASOAoQcHJvcG9zYWxfZGVjaWRlZBghIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaWRlZEgAEjQKDnByb3Bvc2FsX2VuZGVkGCIgASgLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxFbmRlZEgAEjoKEW5hbWVzcGFjZV9jcmVhdGVkGDggASgLMh0ucGF3bC5sb2cudjEuTmFtZXNwYWNlQ3JlYXRlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIvUBCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSLYAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIEg8KB2F0dGVtcHQYCyABKA0SFQoNd29ya2VyX2xvc3NlcxgMIAEoDRIMCgRub3RlGA0gASgJImcKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAQgASgNItQBCg1BdHRlbXB0RmFpbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHYXR0ZW1wdBgHIAEoDRIOCgZyZXZpZXcYCCABKA0iGQoJVGFza1JlYWR5EgwKBHRhc2sYASABKA0iawoMVGFza1RpbWVkT3V0EgwKBHRhc2sYASABKA0SKgoEa2luZBgCIAEoDjIcLnBhd2wubG9nLnYxLlRhc2tUaW1lb3V0S2luZBIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlIs0BCgxTdGVwUmVjb3JkZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAFCBgoEX2tleSKCAwoUT3BlcmF0aW9uRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSJAoJc2lua19raW5kGAogASgOMhEucGF3bC52MS5TaW5rS2luZBIaChJrZXlfd2luZG93X2VuZHNfbXMYCyABKAESEQoJc2V0dGxlX21zGAwgASgNEhcKD2NhbGxfdGltZW91dF9tcxgNIAEoDRIUCgxwbGFuX3ZlcnNpb24YDiABKA0SEQoJbmFtZXNwYWNlGA8gASgJQhAKDl9kaXNjcmltaW5hdG9yIoQCChFPcGVyYXRpb25JbnRlbmRlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEgoKY2FsbF9ieV9tcxgEIAEoARI2CgtkZWNsYXJhdGlvbhgFIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIMCgR0YXNrGAcgASgNEhEKCXByaW5jaXBhbBgIIAEoCRIvCghjb25zdW1lZBgJIAEoCzIdLnBhd2wubG9nLnYxLkNvbnN1bWVkQXBwcm92YWwijgIKEU9wZXJhdGlvbk9ic2VydmVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSIgoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYByABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIMCgRsYXRlGAggASgIQgkKB291dGNvbWUiTQoQT3BlcmF0aW9uRG91YnRlZBIRCglvcGVyYXRpb24YASABKA0SJgoFY2F1c2UYAiABKA4yFy5wYXdsLmxvZy52MS5Eb3VidENhdXNlIt0BChNPcGVyYXRpb25SZWNvbmNpbGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIhCgVmb3VuZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgDIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYBSABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIVCg1sb29rX3VwX2F0X21zGAYgASgBQgkKB2ZpbmRpbmcidwoMUmV2aWV3T3BlbmVkEg4KBnJldmlldxgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJIowBCg5SZXZpZXdSZXNvbHZlZBIOCgZyZXZpZXcYASABKA0SJQoGY2hvaWNlGAIgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkiNAoPQ2FuY2VsUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiDgoMVGltZXJTdWJqZWN0IoMBCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIAEIJCgdzdWJqZWN0QgYKBF9rZXkizgEKDVRhc2tTdXNwZW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiwKBm9wZW5lZBgDIAMoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhINCgV3YWl0cxgEIAMoDRIUCgxzZWVuX3Rocm91Z2gYBSABKA0SIQoEbmV4dBgGIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIiCghwcm9ncmVzcxgHIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIMCgpUaW1lckZpcmVkIg4KDFdhaXRUaW1lZE91dCKSAQoJV2FpdEVuZGVkEgwKBHdhaXQYASABKA0SDAoEdGFzaxgCIAEoDRIuCgt0aW1lcl9maXJlZBgDIAEoCzIXLnBhd2wubG9nLnYxLlRpbWVyRmlyZWRIABIuCgl0aW1lZF9vdXQYBCABKAsyGS5wYXdsLmxvZy52MS5XYWl0VGltZWRPdXRIAEIJCgdvdXRjb21lImgKDVRhc2tDYW5jZWxsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDwoHYXR0ZW1wdBgEIAEoDSJlCglSdW5DbG9zZWQSIgoGc3RhdHVzGAEgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSIQoHZmFpbHVyZRgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIRCglwcmluY2lwYWwYAyABKAkiLgoJUnVuUGF1c2VkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLwoKUnVuUmVzdW1lZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIiwKClJ1bkZhdWx0ZWQSDwoHY29tbWFuZBgBIAEoCRINCgVlcnJvchgCIAEoCSJICgxTdG9yZUNyZWF0ZWQSEAoIc3RvcmVfaWQYASABKAkSDgoGZm9ybWF0GAIgASgNEhYKDmtlcm5lbF92ZXJzaW9uGAMgASgJIjwKEENoZWNrcG9pbnRTZWFsZWQSKAoGY2h1bmtzGAEgAygLMhgucGF3bC5sb2cudjEuU2VhbGVkQ2h1bmsibgoKRXBvY2hCZWdhbhINCgVlcG9jaBgBIAEoDRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoARISCgphZnRlcl9oYXNoGAMgASgMEg4KBnJlYXNvbhgEIAEoCRIVCg1sb3N0X3NlcXVlbmNlGAUgASgBIjcKC1NlYWxlZENodW5rEgsKA3J1bhgBIAEoARINCgVjaHVuaxgCIAEoDRIMCgRoYXNoGAMgASgMIoAEChNQcm9wb3NhbERlY2xhcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEgwKBG5hbWUYAyABKAkSJgoFc2NvcGUYBCABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEgwKBHRhc2sYBSABKA0SGgoNZGlzY3JpbWluYXRvchgGIAEoCUgAiAEBEg4KBnRhcmdldBgHIAEoCRIhCgdwYXlsb2FkGAggASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAkgASgMEhQKDHBsYW5fdmVyc2lvbhgKIAEoDRIRCgluYW1lc3BhY2UYCyABKAkSEQoJcmVxdWVzdGVyGAwgASgJEh8KF3JlcXVlc3Rlcl9hdXRoZW50aWNhdGVkGA0gASgIEgwKBGZyb20YDiADKAkSDAoEbmVlZBgPIAEoDRIcChRyZXF1ZXN0ZXJfbWF5X2RlY2lkZRgQIAEoCBIVCg1leHBpcmVzX2F0X21zGBEgASgBEioKBmd1YXJkcxgSIAMoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsR3VhcmQSKQoHZGlzcGxheRgTIAEoCzIYLnBhd2wudjEuUHJvcG9zYWxEaXNwbGF5Eg8KB3JldmlzZXMYFCABKA1CEAoOX2Rpc2NyaW1pbmF0b3IiZgoNUHJvcG9zYWxHdWFyZBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJEgwKBHN0ZXAYAyABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYBCABKAESEgoKbWF4X2FnZV9tcxgFIAEoASJXCgxQcm9wb3NhbE1hZGUSEAoIcHJvcG9zYWwYASABKA0SNQoLZGVjbGFyYXRpb24YAiABKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2xhcmF0aW9uIr4BCg9Qcm9wb3NhbERlY2lkZWQSEAoIcHJvcG9zYWwYASABKA0SKQoHdmVyZGljdBgCIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgDIAEoCRIVCg1hdXRoZW50aWNhdGVkGAQgASgIEg0KBXJvbGVzGAUgAygJEg4KBnJlYXNvbhgGIAEoCRIlCgRuZXh0GAcgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cyJtCg1Qcm9wb3NhbEVuZGVkEhAKCHByb3Bvc2FsGAEgASgNEicKBnN0YXR1cxgCIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMSEQoJcHJpbmNpcGFsGAMgASgJEg4KBnJlYXNvbhgEIAEoCSJVChBDb25zdW1lZEFwcHJvdmFsEhAKCHByb3Bvc2FsGAEgASgNEi8KCHN0YW5kaW5nGAIgAygLMh0ucGF3bC5sb2cudjEuQXBwcm92ZXJTdGFuZGluZyI0ChBBcHByb3ZlclN0YW5kaW5nEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCSI4ChBOYW1lc3BhY2VDcmVhdGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkq9AIKDkxlYXNlRW5kUmVhc29uEiAKHExFQVNFX0VORF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhMRUFTRV9FTkRfUkVBU09OX0VYUElSRUQQARIlCiFMRUFTRV9FTkRfUkVBU09OX05PVF9BQ0tOT1dMRURHRUQQAhIdChlMRUFTRV9FTkRfUkVBU09OX1JFVFVSTkVEEAMSHQoZTEVBU0VfRU5EX1JFQVNPTl9OT1RfSEVMRBAEEh4KGkxFQVNFX0VORF9SRUFTT05fVElNRURfT1VUEAUSGwoXTEVBU0VfRU5EX1JFQVNPTl9SRVZJRVcQBhIfChtMRUFTRV9FTkRfUkVBU09OX0dSQUNFX09WRVIQBxIfChtMRUFTRV9FTkRfUkVBU09OX1RFUk1JTkFURUQQCBIeChpMRUFTRV9FTkRfUkVBU09OX1NVU1BFTkRFRBAJEh4KGkxFQVNFX0VORF9SRUFTT05fV0lUSERSQVdOEAoqhgEKD1Rhc2tUaW1lb3V0S2luZBIhCh1UQVNLX1RJTUVPVVRfS0lORF9VTlNQRUNJRklFRBAAEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX1NUQVJUEAESJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fQ0xPU0UQAiqDAQoKRG91YnRDYXVzZRIbChdET1VCVF9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF0RPVUJUX0NBVVNFX0xFQVNFX0VOREVEEAESHAoYRE9VQlRfQ0FVU0VfQ0FMTF9PVkVSRFVFEAISHQoZRE9VQlRfQ0FVU0VfQVBQUk9WQUxfT1ZFUhADYgZwcm90bzM", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiqgwKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEiwKCnJ1bl9wYXVzZWQYKiABKAsyFi5wYXdsLmxvZy52MS5SdW5QYXVzZWRIABIuCgtydW5fcmVzdW1lZBgrIAEoCzIXLnBhd2wubG9nLnYxLlJ1blJlc3VtZWRIABIyCg1wcm9wb3NhbF9tYWRlGCAgASgLMhkucGF3bC5sb2cudjEuUHJvcG9zYWxNYWRlSAASOAoQcHJvcG9zYWxfZGVjaWRlZBghIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaWRlZEgAEjQKDnByb3Bvc2FsX2VuZGVkGCIgASgLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxFbmRlZEgAEjoKEW5hbWVzcGFjZV9jcmVhdGVkGDggASgLMh0ucGF3bC5sb2cudjEuTmFtZXNwYWNlQ3JlYXRlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIvUBCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSLYAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIEg8KB2F0dGVtcHQYCyABKA0SFQoNd29ya2VyX2xvc3NlcxgMIAEoDRIMCgRub3RlGA0gASgJImcKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAQgASgNItQBCg1BdHRlbXB0RmFpbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHYXR0ZW1wdBgHIAEoDRIOCgZyZXZpZXcYCCABKA0iGQoJVGFza1JlYWR5EgwKBHRhc2sYASABKA0iawoMVGFza1RpbWVkT3V0EgwKBHRhc2sYASABKA0SKgoEa2luZBgCIAEoDjIcLnBhd2wubG9nLnYxLlRhc2tUaW1lb3V0S2luZBIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlIs0BCgxTdGVwUmVjb3JkZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAFCBgoEX2tleSKCAwoUT3BlcmF0aW9uRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSJAoJc2lua19raW5kGAogASgOMhEucGF3bC52MS5TaW5rS2luZBIaChJrZXlfd2luZG93X2VuZHNfbXMYCyABKAESEQoJc2V0dGxlX21zGAwgASgNEhcKD2NhbGxfdGltZW91dF9tcxgNIAEoDRIUCgxwbGFuX3ZlcnNpb24YDiABKA0SEQoJbmFtZXNwYWNlGA8gASgJQhAKDl9kaXNjcmltaW5hdG9yIoQCChFPcGVyYXRpb25JbnRlbmRlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEgoKY2FsbF9ieV9tcxgEIAEoARI2CgtkZWNsYXJhdGlvbhgFIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIMCgR0YXNrGAcgASgNEhEKCXByaW5jaXBhbBgIIAEoCRIvCghjb25zdW1lZBgJIAEoCzIdLnBhd2wubG9nLnYxLkNvbnN1bWVkQXBwcm92YWwijgIKEU9wZXJhdGlvbk9ic2VydmVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSIgoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYByABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIMCgRsYXRlGAggASgIQgkKB291dGNvbWUiTQoQT3BlcmF0aW9uRG91YnRlZBIRCglvcGVyYXRpb24YASABKA0SJgoFY2F1c2UYAiABKA4yFy5wYXdsLmxvZy52MS5Eb3VidENhdXNlIt0BChNPcGVyYXRpb25SZWNvbmNpbGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIhCgVmb3VuZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgDIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYBSABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIVCg1sb29rX3VwX2F0X21zGAYgASgBQgkKB2ZpbmRpbmcidwoMUmV2aWV3T3BlbmVkEg4KBnJldmlldxgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJIowBCg5SZXZpZXdSZXNvbHZlZBIOCgZyZXZpZXcYASABKA0SJQoGY2hvaWNlGAIgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkiNAoPQ2FuY2VsUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiDgoMVGltZXJTdWJqZWN0IiMKD1Byb3Bvc2FsU3ViamVjdBIQCghwcm9wb3NhbBgBIAEoDSK1AQoPV2FpdERlY2xhcmF0aW9uEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESEQoJZHVlX2F0X21zGAMgASgBEioKBXRpbWVyGAQgASgLMhkucGF3bC5sb2cudjEuVGltZXJTdWJqZWN0SAASMAoIcHJvcG9zYWwYFCABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbFN1YmplY3RIAEIJCgdzdWJqZWN0QgYKBF9rZXkizgEKDVRhc2tTdXNwZW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiwKBm9wZW5lZBgDIAMoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhINCgV3YWl0cxgEIAMoDRIUCgxzZWVuX3Rocm91Z2gYBSABKA0SIQoEbmV4dBgGIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIiCghwcm9ncmVzcxgHIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIMCgpUaW1lckZpcmVkIg4KDFdhaXRUaW1lZE91dCJvCg9Qcm9wb3NhbFNldHRsZWQSEAoIcHJvcG9zYWwYASABKA0SJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIsQBCglXYWl0RW5kZWQSDAoEd2FpdBgBIAEoDRIMCgR0YXNrGAIgASgNEi4KC3RpbWVyX2ZpcmVkGAMgASgLMhcucGF3bC5sb2cudjEuVGltZXJGaXJlZEgAEi4KCXRpbWVkX291dBgEIAEoCzIZLnBhd2wubG9nLnYxLldhaXRUaW1lZE91dEgAEjAKCHByb3Bvc2FsGBQgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxTZXR0bGVkSABCCQoHb3V0Y29tZSJoCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEg8KB2F0dGVtcHQYBCABKA0iZQoJUnVuQ2xvc2VkEiIKBnN0YXR1cxgBIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiEKB2ZhaWx1cmUYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcHJpbmNpcGFsGAMgASgJIi4KCVJ1blBhdXNlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIi8KClJ1blJlc3VtZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIsCgpSdW5GYXVsdGVkEg8KB2NvbW1hbmQYASABKAkSDQoFZXJyb3IYAiABKAkiSAoMU3RvcmVDcmVhdGVkEhAKCHN0b3JlX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoDRIWCg5rZXJuZWxfdmVyc2lvbhgDIAEoCSI8ChBDaGVja3BvaW50U2VhbGVkEigKBmNodW5rcxgBIAMoCzIYLnBhd2wubG9nLnYxLlNlYWxlZENodW5rIm4KCkVwb2NoQmVnYW4SDQoFZXBvY2gYASABKA0SFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAESEgoKYWZ0ZXJfaGFzaBgDIAEoDBIOCgZyZWFzb24YBCABKAkSFQoNbG9zdF9zZXF1ZW5jZRgFIAEoASI3CgtTZWFsZWRDaHVuaxILCgNydW4YASABKAESDQoFY2h1bmsYAiABKA0SDAoEaGFzaBgDIAEoDCKABAoTUHJvcG9zYWxEZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIUCgxwbGFuX3ZlcnNpb24YCiABKA0SEQoJbmFtZXNwYWNlGAsgASgJEhEKCXJlcXVlc3RlchgMIAEoCRIfChdyZXF1ZXN0ZXJfYXV0aGVudGljYXRlZBgNIAEoCBIMCgRmcm9tGA4gAygJEgwKBG5lZWQYDyABKA0SHAoUcmVxdWVzdGVyX21heV9kZWNpZGUYECABKAgSFQoNZXhwaXJlc19hdF9tcxgRIAEoARIqCgZndWFyZHMYEiADKAsyGi5wYXdsLmxvZy52MS5Qcm9wb3NhbEd1YXJkEikKB2Rpc3BsYXkYEyABKAsyGC5wYXdsLnYxLlByb3Bvc2FsRGlzcGxheRIPCgdyZXZpc2VzGBQgASgNQhAKDl9kaXNjcmltaW5hdG9yImYKDVByb3Bvc2FsR3VhcmQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDm9ic2VydmVkX2F0X21zGAQgASgBEhIKCm1heF9hZ2VfbXMYBSABKAEiVwoMUHJvcG9zYWxNYWRlEhAKCHByb3Bvc2FsGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbiK+AQoPUHJvcG9zYWxEZWNpZGVkEhAKCHByb3Bvc2FsGAEgASgNEikKB3ZlcmRpY3QYAiABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAyABKAkSFQoNYXV0aGVudGljYXRlZBgEIAEoCBINCgVyb2xlcxgFIAMoCRIOCgZyZWFzb24YBiABKAkSJQoEbmV4dBgHIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMibQoNUHJvcG9zYWxFbmRlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiVQoQQ29uc3VtZWRBcHByb3ZhbBIQCghwcm9wb3NhbBgBIAEoDRIvCghzdGFuZGluZxgCIAMoCzIdLnBhd2wubG9nLnYxLkFwcHJvdmVyU3RhbmRpbmciNAoQQXBwcm92ZXJTdGFuZGluZxIRCglwcmluY2lwYWwYASABKAkSDQoFcm9sZXMYAiADKAkiOAoQTmFtZXNwYWNlQ3JlYXRlZBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJKvQCCg5MZWFzZUVuZFJlYXNvbhIgChxMRUFTRV9FTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYTEVBU0VfRU5EX1JFQVNPTl9FWFBJUkVEEAESJQohTEVBU0VfRU5EX1JFQVNPTl9OT1RfQUNLTk9XTEVER0VEEAISHQoZTEVBU0VfRU5EX1JFQVNPTl9SRVRVUk5FRBADEh0KGUxFQVNFX0VORF9SRUFTT05fTk9UX0hFTEQQBBIeChpMRUFTRV9FTkRfUkVBU09OX1RJTUVEX09VVBAFEhsKF0xFQVNFX0VORF9SRUFTT05fUkVWSUVXEAYSHwobTEVBU0VfRU5EX1JFQVNPTl9HUkFDRV9PVkVSEAcSHwobTEVBU0VfRU5EX1JFQVNPTl9URVJNSU5BVEVEEAgSHgoaTEVBU0VfRU5EX1JFQVNPTl9TVVNQRU5ERUQQCRIeChpMRUFTRV9FTkRfUkVBU09OX1dJVEhEUkFXThAKKoYBCg9UYXNrVGltZW91dEtpbmQSIQodVEFTS19USU1FT1VUX0tJTkRfVU5TUEVDSUZJRUQQABInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19TVEFSVBABEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX0NMT1NFEAIqgwEKCkRvdWJ0Q2F1c2USGwoXRE9VQlRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdET1VCVF9DQVVTRV9MRUFTRV9FTkRFRBABEhwKGERPVUJUX0NBVVNFX0NBTExfT1ZFUkRVRRACEh0KGURPVUJUX0NBVVNFX0FQUFJPVkFMX09WRVIQA2IGcHJvdG8z", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -1310,6 +1310,27 @@ export const TimerSubjectSchema: GenMessage<TimerSubject> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 18);
 
 /**
+ * The decision about a proposal is waited for.
+ *
+ * @generated from message pawl.log.v1.ProposalSubject
+ */
+export type ProposalSubject = Message<"pawl.log.v1.ProposalSubject"> & {
+  /**
+   * Number of the proposal in the run.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalSubject.
+ * Use `create(ProposalSubjectSchema)` to create a new message.
+ */
+export const ProposalSubjectSchema: GenMessage<ProposalSubject> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 19);
+
+/**
  * One thing that a task waits for; recorded when it first does, and never changed.
  *
  * @generated from message pawl.log.v1.WaitDeclaration
@@ -1349,6 +1370,14 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
      */
     value: TimerSubject;
     case: "timer";
+  } | {
+    /**
+     * The decision about a proposal.
+     *
+     * @generated from field: pawl.log.v1.ProposalSubject proposal = 20;
+     */
+    value: ProposalSubject;
+    case: "proposal";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1357,7 +1386,7 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
  * Use `create(WaitDeclarationSchema)` to create a new message.
  */
 export const WaitDeclarationSchema: GenMessage<WaitDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 19);
+  messageDesc(file_pawl_log_v1_event, 20);
 
 /**
  * A task gave its lease back and waits. Uses no attempt, and neither does going on.
@@ -1420,7 +1449,7 @@ export type TaskSuspended = Message<"pawl.log.v1.TaskSuspended"> & {
  * Use `create(TaskSuspendedSchema)` to create a new message.
  */
 export const TaskSuspendedSchema: GenMessage<TaskSuspended> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 20);
+  messageDesc(file_pawl_log_v1_event, 21);
 
 /**
  * The time that was waited for has come.
@@ -1435,7 +1464,7 @@ export type TimerFired = Message<"pawl.log.v1.TimerFired"> & {
  * Use `create(TimerFiredSchema)` to create a new message.
  */
 export const TimerFiredSchema: GenMessage<TimerFired> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 21);
+  messageDesc(file_pawl_log_v1_event, 22);
 
 /**
  * Nothing came within the time that the wait allowed.
@@ -1450,7 +1479,49 @@ export type WaitTimedOut = Message<"pawl.log.v1.WaitTimedOut"> & {
  * Use `create(WaitTimedOutSchema)` to create a new message.
  */
 export const WaitTimedOutSchema: GenMessage<WaitTimedOut> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 22);
+  messageDesc(file_pawl_log_v1_event, 23);
+
+/**
+ * A proposal is not PENDING any more.
+ *
+ * @generated from message pawl.log.v1.ProposalSettled
+ */
+export type ProposalSettled = Message<"pawl.log.v1.ProposalSettled"> & {
+  /**
+   * Number of the proposal in the run.
+   *
+   * @generated from field: uint32 proposal = 1;
+   */
+  proposal: number;
+
+  /**
+   * APPROVED when enough people approved it, else how it ended.
+   *
+   * @generated from field: pawl.v1.ProposalStatus status = 2;
+   */
+  status: ProposalStatus;
+
+  /**
+   * Who decided last. Empty when nobody did.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Why, as it was said then.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.ProposalSettled.
+ * Use `create(ProposalSettledSchema)` to create a new message.
+ */
+export const ProposalSettledSchema: GenMessage<ProposalSettled> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 24);
 
 /**
  * What a task waited for is there. When it is SUSPENDED, it is READY from now on.
@@ -1493,6 +1564,14 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
      */
     value: WaitTimedOut;
     case: "timedOut";
+  } | {
+    /**
+     * A proposal is not PENDING any more.
+     *
+     * @generated from field: pawl.log.v1.ProposalSettled proposal = 20;
+     */
+    value: ProposalSettled;
+    case: "proposal";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1501,7 +1580,7 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
  * Use `create(WaitEndedSchema)` to create a new message.
  */
 export const WaitEndedSchema: GenMessage<WaitEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 23);
+  messageDesc(file_pawl_log_v1_event, 25);
 
 /**
  * A leased task ended because its run was asked to stop.
@@ -1543,7 +1622,7 @@ export type TaskCancelled = Message<"pawl.log.v1.TaskCancelled"> & {
  * Use `create(TaskCancelledSchema)` to create a new message.
  */
 export const TaskCancelledSchema: GenMessage<TaskCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 24);
+  messageDesc(file_pawl_log_v1_event, 26);
 
 /**
  * The run ended.
@@ -1578,7 +1657,7 @@ export type RunClosed = Message<"pawl.log.v1.RunClosed"> & {
  * Use `create(RunClosedSchema)` to create a new message.
  */
 export const RunClosedSchema: GenMessage<RunClosed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 25);
+  messageDesc(file_pawl_log_v1_event, 27);
 
 /**
  * Nothing of the run is offered from now on: what runs may report, and every timer but that of a running attempt is due when it goes on.
@@ -1606,7 +1685,7 @@ export type RunPaused = Message<"pawl.log.v1.RunPaused"> & {
  * Use `create(RunPausedSchema)` to create a new message.
  */
 export const RunPausedSchema: GenMessage<RunPaused> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 26);
+  messageDesc(file_pawl_log_v1_event, 28);
 
 /**
  * The run goes on.
@@ -1634,7 +1713,7 @@ export type RunResumed = Message<"pawl.log.v1.RunResumed"> & {
  * Use `create(RunResumedSchema)` to create a new message.
  */
 export const RunResumedSchema: GenMessage<RunResumed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 27);
+  messageDesc(file_pawl_log_v1_event, 29);
 
 /**
  * The kernel's own code failed for this run.
@@ -1662,7 +1741,7 @@ export type RunFaulted = Message<"pawl.log.v1.RunFaulted"> & {
  * Use `create(RunFaultedSchema)` to create a new message.
  */
 export const RunFaultedSchema: GenMessage<RunFaulted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 28);
+  messageDesc(file_pawl_log_v1_event, 30);
 
 /**
  * The store was created.
@@ -1697,7 +1776,7 @@ export type StoreCreated = Message<"pawl.log.v1.StoreCreated"> & {
  * Use `create(StoreCreatedSchema)` to create a new message.
  */
 export const StoreCreatedSchema: GenMessage<StoreCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 29);
+  messageDesc(file_pawl_log_v1_event, 31);
 
 /**
  * History chunks were written.
@@ -1718,7 +1797,7 @@ export type CheckpointSealed = Message<"pawl.log.v1.CheckpointSealed"> & {
  * Use `create(CheckpointSealedSchema)` to create a new message.
  */
 export const CheckpointSealedSchema: GenMessage<CheckpointSealed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 30);
+  messageDesc(file_pawl_log_v1_event, 32);
 
 /**
  * A new life of the store began, by an operator's word. Positions of earlier ones are told that the store was rewound.
@@ -1767,7 +1846,7 @@ export type EpochBegan = Message<"pawl.log.v1.EpochBegan"> & {
  * Use `create(EpochBeganSchema)` to create a new message.
  */
 export const EpochBeganSchema: GenMessage<EpochBegan> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 31);
+  messageDesc(file_pawl_log_v1_event, 33);
 
 /**
  * A chunk with its hash.
@@ -1802,7 +1881,7 @@ export type SealedChunk = Message<"pawl.log.v1.SealedChunk"> & {
  * Use `create(SealedChunkSchema)` to create a new message.
  */
 export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 32);
+  messageDesc(file_pawl_log_v1_event, 34);
 
 /**
  * What a proposal is; never changed.
@@ -1956,7 +2035,7 @@ export type ProposalDeclaration = Message<"pawl.log.v1.ProposalDeclaration"> & {
  * Use `create(ProposalDeclarationSchema)` to create a new message.
  */
 export const ProposalDeclarationSchema: GenMessage<ProposalDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 33);
+  messageDesc(file_pawl_log_v1_event, 35);
 
 /**
  * A guard as it is kept.
@@ -2005,7 +2084,7 @@ export type ProposalGuard = Message<"pawl.log.v1.ProposalGuard"> & {
  * Use `create(ProposalGuardSchema)` to create a new message.
  */
 export const ProposalGuardSchema: GenMessage<ProposalGuard> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 34);
+  messageDesc(file_pawl_log_v1_event, 36);
 
 /**
  * An action was proposed. A proposal that it revises ends with this event when it is open: PENDING becomes SUPERSEDED, APPROVED becomes REVOKED.
@@ -2033,7 +2112,7 @@ export type ProposalMade = Message<"pawl.log.v1.ProposalMade"> & {
  * Use `create(ProposalMadeSchema)` to create a new message.
  */
 export const ProposalMadeSchema: GenMessage<ProposalMade> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 35);
+  messageDesc(file_pawl_log_v1_event, 37);
 
 /**
  * A person approved or rejected.
@@ -2096,7 +2175,7 @@ export type ProposalDecided = Message<"pawl.log.v1.ProposalDecided"> & {
  * Use `create(ProposalDecidedSchema)` to create a new message.
  */
 export const ProposalDecidedSchema: GenMessage<ProposalDecided> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 36);
+  messageDesc(file_pawl_log_v1_event, 38);
 
 /**
  * A proposal ended: EXPIRED, WITHDRAWN, REVOKED or STALE.
@@ -2138,7 +2217,7 @@ export type ProposalEnded = Message<"pawl.log.v1.ProposalEnded"> & {
  * Use `create(ProposalEndedSchema)` to create a new message.
  */
 export const ProposalEndedSchema: GenMessage<ProposalEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 37);
+  messageDesc(file_pawl_log_v1_event, 39);
 
 /**
  * An approval that was used.
@@ -2166,7 +2245,7 @@ export type ConsumedApproval = Message<"pawl.log.v1.ConsumedApproval"> & {
  * Use `create(ConsumedApprovalSchema)` to create a new message.
  */
 export const ConsumedApprovalSchema: GenMessage<ConsumedApproval> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 38);
+  messageDesc(file_pawl_log_v1_event, 40);
 
 /**
  * What an approver was when the approval was used.
@@ -2194,7 +2273,7 @@ export type ApproverStanding = Message<"pawl.log.v1.ApproverStanding"> & {
  * Use `create(ApproverStandingSchema)` to create a new message.
  */
 export const ApproverStandingSchema: GenMessage<ApproverStanding> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 39);
+  messageDesc(file_pawl_log_v1_event, 41);
 
 /**
  * A namespace was created. It is never removed.
@@ -2222,7 +2301,7 @@ export type NamespaceCreated = Message<"pawl.log.v1.NamespaceCreated"> & {
  * Use `create(NamespaceCreatedSchema)` to create a new message.
  */
 export const NamespaceCreatedSchema: GenMessage<NamespaceCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 40);
+  messageDesc(file_pawl_log_v1_event, 42);
 
 /**
  * Why a lease ended without a report.

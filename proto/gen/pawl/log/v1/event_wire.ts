@@ -14,10 +14,10 @@ import type { OperationScope, OperationStatus, SinkKind } from "../../v1/operati
 import type { AbsentShape } from "../../v1/operation_wire.js";
 import { readAbsent, writeAbsent } from "../../v1/operation_wire.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
-import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 
 /** A plain `pawl.log.v1.Event`; its fields are described in event_pb.ts. */
 export interface EventShape {
@@ -2134,6 +2134,50 @@ export function decodeTimerSubject(bytes: Uint8Array): TimerSubjectShape {
   return readTimerSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ProposalSubject`; its fields are described in event_pb.ts. */
+export interface ProposalSubjectShape {
+  proposal: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalSubject`. */
+export function writeProposalSubject(w: WireWriter, m: ProposalSubjectShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalSubject` up to `end`, which is the reader's limit. */
+export function readProposalSubject(r: WireReader, end: number): ProposalSubjectShape {
+  let proposal: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalSubject` into bytes of its own. */
+export function encodeProposalSubject(m: ProposalSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalSubject`; its bytes fields are views of `bytes`. */
+export function decodeProposalSubject(bytes: Uint8Array): ProposalSubjectShape {
+  const r = new WireReader(bytes);
+  return readProposalSubject(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitDeclaration`; its fields are described in event_pb.ts. */
 export interface WaitDeclarationShape {
   name: string;
@@ -2141,6 +2185,7 @@ export interface WaitDeclarationShape {
   dueAtMs: number;
   subject:
     | { case: "timer"; value: TimerSubjectShape }
+    | { case: "proposal"; value: ProposalSubjectShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2158,11 +2203,21 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
     w.tag(25);
     w.double(m.dueAtMs);
   }
-  if (m.subject.case === "timer") {
-    w.tag(34);
-    const at = w.begin();
-    writeTimerSubject(w, m.subject.value);
-    w.end(at);
+  switch (m.subject.case) {
+    case "timer": {
+      w.tag(34);
+      const at = w.begin();
+      writeTimerSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "proposal": {
+      w.tag(162);
+      const at = w.begin();
+      writeProposalSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -2186,6 +2241,10 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 34:
         subject = { case: "timer", value: readTimerSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 162:
+        subject = { case: "proposal", value: readProposalSubject(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -2385,6 +2444,80 @@ export function decodeWaitTimedOut(bytes: Uint8Array): WaitTimedOutShape {
   return readWaitTimedOut(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ProposalSettled`; its fields are described in event_pb.ts. */
+export interface ProposalSettledShape {
+  proposal: number;
+  status: ProposalStatus;
+  principal: string;
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.ProposalSettled`. */
+export function writeProposalSettled(w: WireWriter, m: ProposalSettledShape): void {
+  if (m.proposal !== 0) {
+    w.tag(8);
+    w.varint32(m.proposal);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ProposalSettled` up to `end`, which is the reader's limit. */
+export function readProposalSettled(r: WireReader, end: number): ProposalSettledShape {
+  let proposal: number = 0;
+  let status: ProposalStatus = 0;
+  let principal: string = "";
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        proposal = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as ProposalStatus;
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    proposal,
+    status,
+    principal,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ProposalSettled` into bytes of its own. */
+export function encodeProposalSettled(m: ProposalSettledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeProposalSettled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ProposalSettled`; its bytes fields are views of `bytes`. */
+export function decodeProposalSettled(bytes: Uint8Array): ProposalSettledShape {
+  const r = new WireReader(bytes);
+  return readProposalSettled(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitEnded`; its fields are described in event_pb.ts. */
 export interface WaitEndedShape {
   wait: number;
@@ -2392,6 +2525,7 @@ export interface WaitEndedShape {
   outcome:
     | { case: "timerFired"; value: TimerFiredShape }
     | { case: "timedOut"; value: WaitTimedOutShape }
+    | { case: "proposal"; value: ProposalSettledShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2420,6 +2554,13 @@ export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
       w.end(at);
       break;
     }
+    case "proposal": {
+      w.tag(162);
+      const at = w.begin();
+      writeProposalSettled(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -2443,6 +2584,10 @@ export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
         break;
       case 34:
         outcome = { case: "timedOut", value: readWaitTimedOut(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 162:
+        outcome = { case: "proposal", value: readProposalSettled(r, r.enter()) };
         r.leave(end);
         break;
       default:

@@ -1,0 +1,242 @@
+import {
+  ApprovalRevoked,
+  ApprovalStale,
+  type Approved,
+  type Client,
+  connect,
+  json,
+  operation,
+  type ProposalInfo,
+  type Said,
+  type TaskContext,
+  task,
+} from "@pawl/sdk";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+
+const HOUR_MS = 3_600_000;
+
+let kernel: ClockedKernel;
+let client: Client;
+let sent: unknown[] = [];
+
+beforeEach(async () => {
+  sent = [];
+  kernel = await ClockedKernel.open();
+  client = connect({ url: kernel.url, onConnection: () => undefined });
+});
+
+afterEach(async () => {
+  await client.close({ drainMs: 0 });
+  await kernel.close();
+  expect(kernel.faults).toEqual([]);
+});
+
+const refund = operation("payments.refund", {
+  payload: json<{ cents: number }>(),
+  result: json<{ receipt: number }>(),
+  sink: { kind: "idempotent", keyWindow: "30d" },
+  call: (op) => {
+    sent.push([op.target, op.payload]);
+    return { receipt: sent.length };
+  },
+});
+
+const terms = { target: "account-7", from: ["role:finance"], requesterMayDecide: true } as const;
+
+/** The first proposal that waits for a decision. */
+async function pending(): Promise<ProposalInfo> {
+  for (;;) {
+    for await (const proposal of client.approvals.list()) {
+      return await client.approvals.get(proposal.proposalId);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+type Told =
+  | string
+  | undefined
+  | { readonly receipt: number }
+  | { readonly not: string; readonly why: string };
+
+function payTask(act: (said: Said<{ receipt: number }>) => Promise<Told>) {
+  return task("pay").run(async (ctx) => {
+    const plan = await ctx.step("plan", () => ({ cents: 1200 }));
+    return await act(await ctx.approve(refund, plan, terms));
+  });
+}
+
+const performIt = payTask(async (said) =>
+  said.status === "approved" ? await said.perform() : { not: said.status, why: said.reason },
+);
+
+describe("ctx.approve", () => {
+  test("shows exactly what will be sent, waits without a worker, and performs what was approved", async () => {
+    const worker = await client.worker({ serve: [performIt] });
+    const run = await client.start(performIt, undefined, { runId: "r" });
+    const shown = await pending();
+    expect(shown).toMatchObject({
+      runId: "r",
+      operation: "payments.refund",
+      target: "account-7",
+      content: { cents: 1200 },
+      status: "pending",
+      version: 1,
+      from: ["role:finance"],
+    });
+    await worker.close({ drainMs: 0 });
+    expect(await client.approvals.approve(shown, { reason: "fine" })).toBe("approved");
+    expect(sent).toEqual([]);
+    await client.worker({ serve: [performIt] });
+    expect(await run.result({ timeout: "10s" })).toEqual({ receipt: 1 });
+    expect(sent).toEqual([["account-7", { cents: 1200 }]]);
+    expect(await client.approvals.get(shown.proposalId)).toMatchObject({
+      status: "consumed",
+      decisions: [{ verdict: "approve", principal: "local", authenticated: false, reason: "fine" }],
+    });
+  });
+
+  test.each([
+    ["rejected", (shown: ProposalInfo) => client.approvals.reject(shown, { reason: "no" }), "no"],
+    [
+      "withdrawn",
+      (shown: ProposalInfo) => client.approvals.withdraw(shown, { reason: "not needed" }),
+      "not needed",
+    ],
+    ["expired", () => kernel.time.pass(7 * 24 * HOUR_MS + 100), ""],
+  ] as const)("tells the code that it was %s, and why", async (status, end, why) => {
+    await client.worker({ serve: [performIt] });
+    const run = await client.start(performIt, undefined, { runId: "r" });
+    await end(await pending());
+    expect(await run.result({ timeout: "10s" })).toEqual({ not: status, why });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("an approval that cannot be used", () => {
+  test("has expired while kernel and worker were down", async () => {
+    await client.worker({ serve: [performIt] });
+    await client.start(performIt, undefined, { runId: "r" });
+    await pending();
+    await client.close({ drainMs: 0 });
+    await kernel.kill();
+    await kernel.time.pass(8 * 24 * HOUR_MS);
+    await kernel.start();
+    client = connect({ url: kernel.url, onConnection: () => undefined });
+    await client.worker({ serve: [performIt] });
+    const run = client.run("r", performIt);
+    await kernel.time.pass(100);
+    expect(await run.result({ timeout: "20s" })).toEqual({ not: "expired", why: "" });
+  });
+
+  test("was revoked before it was used: nothing is performed", async () => {
+    let approved: Approved<{ receipt: number }> | undefined;
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const late = payTask(async (said) => {
+      if (said.status === "approved") approved = said;
+      await held;
+      return await approved?.perform().catch((error: unknown) => {
+        if (error instanceof ApprovalRevoked) return error.reason;
+        throw error;
+      });
+    });
+    await client.worker({ serve: [late] });
+    const run = await client.start(late, undefined, { runId: "r" });
+    const shown = await pending();
+    await client.approvals.approve(shown);
+    while (approved === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await client.approvals.revoke({ ...shown, version: 2 }, { reason: "wrong till" });
+    goOn();
+    expect(await run.result({ timeout: "10s" })).toBe("wrong till");
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("an approval granted five hours after a read", () => {
+  const priced = (guarded: boolean) =>
+    task(`priced-${guarded}`).run(async (ctx) => {
+      const quote = await ctx.read("quote", () => ({ cents: 900 }));
+      const guards = guarded ? [{ read: "quote", maxAge: "1h" } as const] : [];
+      const first = await ctx.approve(refund, quote, { ...terms, guards });
+      const done = await performFresh(first);
+      return done === "stale" ? await proposeAnew(ctx, first) : done;
+    });
+
+  async function performFresh(said: Said<{ receipt: number }>) {
+    if (said.status !== "approved") return said.status;
+    return await said.perform().catch((error: unknown) => {
+      if (error instanceof ApprovalStale) return "stale" as const;
+      throw error;
+    });
+  }
+
+  async function proposeAnew(ctx: TaskContext, first: Said<{ receipt: number }>) {
+    const fresh = await ctx.read("fresh quote", () => ({ cents: 950 }));
+    const guards = [{ read: "fresh quote", maxAge: "1h" } as const];
+    const again = await ctx.approve(refund, fresh, { ...terms, guards, revises: first });
+    return again.status === "approved" ? { revised: await again.perform() } : again.status;
+  }
+
+  test("is performed when nothing guards the read", async () => {
+    const unguarded = priced(false);
+    await client.worker({ serve: [unguarded] });
+    const run = await client.start(unguarded, undefined, { runId: "r" });
+    const shown = await pending();
+    await kernel.time.pass(5 * HOUR_MS);
+    await client.approvals.approve(shown);
+    expect(await run.result({ timeout: "10s" })).toEqual({ receipt: 1 });
+    expect(sent).toEqual([["account-7", { cents: 900 }]]);
+  });
+
+  test("is stale when it is guarded: the code decides, and a revised proposal links to the first", async () => {
+    const guarded = priced(true);
+    await client.worker({ serve: [guarded] });
+    const run = await client.start(guarded, undefined, { runId: "r" });
+    const shown = await pending();
+    await kernel.time.pass(5 * HOUR_MS);
+    await client.approvals.approve(shown);
+    const revised = await pending();
+    expect(sent).toEqual([]);
+    expect(revised).toMatchObject({ revises: shown.proposalId, content: { cents: 950 } });
+    expect(await client.approvals.get(shown.proposalId)).toMatchObject({
+      status: "stale",
+      revisedBy: revised.proposalId,
+      endReason: expect.stringContaining("5 h ago"),
+    });
+    await client.approvals.approve(revised);
+    expect(await run.result({ timeout: "10s" })).toEqual({ revised: { receipt: 1 } });
+    expect(sent).toEqual([["account-7", { cents: 950 }]]);
+  });
+});
+
+describe("client.approvals", () => {
+  test("waits for a decision, watches changes, and refuses another fingerprint than the shown one", async () => {
+    const changes: string[] = [];
+    const watching = (async () => {
+      for await (const { status } of client.approvals.watch({ addressee: "role:finance" })) {
+        changes.push(status);
+        if (status === "consumed") return;
+      }
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await client.worker({ serve: [performIt] });
+    const run = await client.start(performIt, undefined, { runId: "r" });
+    const shown = await pending();
+    const decided = client.approvals.await(shown.proposalId);
+    await expect(
+      client.approvals.approve({ ...shown, fingerprint: "0".repeat(64) }),
+    ).rejects.toMatchObject({ code: "PAWL_FINGERPRINT_CONFLICT" });
+    await client.approvals.approve(shown);
+    expect((await decided).decisions).toHaveLength(1);
+    await run.result({ timeout: "10s" });
+    await watching;
+    expect(changes).toEqual(["pending", "approved", "consumed"]);
+    await expect(client.approvals.reject(shown, { reason: "late" })).rejects.toMatchObject({
+      code: "PAWL_PROPOSAL_CLOSED",
+    });
+  });
+});
