@@ -14,22 +14,21 @@ export function applyRunStarted(
   meta: EventMeta,
   hooks: ApplyHooks,
 ): MutableRun {
-  const run: MutableRun = {
-    ...emptyRun(plan),
-    namespace: event.namespace,
-    runId: event.runId,
-    incarnation: event.incarnation,
-    workflow: event.workflow,
-    input: keepBytes(event.input),
-    fingerprint: keepBytes(event.fingerprint),
-    labels: event.labels,
-    traceparent: event.traceparent,
-    principal: event.principal,
-    startedAtMs: meta.atMs,
-    eventCount: meta.number,
-    tasks: plan.tasks.map((spec) => newTask(spec, meta.atMs)),
-    openTasks: plan.tasks.length,
-  };
+  // Filled in place: a second object of this many fields would be garbage at once.
+  const run = emptyRun(plan);
+  run.namespace = event.namespace;
+  run.runId = event.runId;
+  run.incarnation = event.incarnation;
+  run.workflow = event.workflow;
+  run.input = keepBytes(event.input);
+  run.fingerprint = keepBytes(event.fingerprint);
+  run.labels = event.labels;
+  run.traceparent = event.traceparent;
+  run.principal = event.principal;
+  run.startedAtMs = meta.atMs;
+  run.eventCount = meta.number;
+  run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs));
+  run.openTasks = plan.tasks.length;
   for (const task of run.tasks) {
     if (task.status === TaskStatus.READY) {
       hooks.taskMoved(run, task.number);
