@@ -5,7 +5,7 @@ const mib = 1024 * kib;
 export interface CheckpointOptions {
   /** Bytes of events that may be unsaved; from twice as many on new starts wait. Default 32 MiB. */
   readonly lagBytes?: number;
-  /** Unsaved bytes from which on rows are written without waiting for age. Default 4 MiB. */
+  /** Unsaved bytes from which on rows are written without waiting for age. Default 2 MiB: a start reads that much again before all is known. */
   readonly beginBytes?: number;
   /** Age of the oldest unsaved change at which rows are written, in ms. Default 1,000. */
   readonly beginAgeMs?: number;
@@ -21,7 +21,7 @@ export interface CheckpointOptions {
 
 const defaults: Required<CheckpointOptions> = {
   lagBytes: 32 * mib,
-  beginBytes: 4 * mib,
+  beginBytes: 2 * mib,
   beginAgeMs: 1000,
   residentsMax: 50_000,
   residentBytesMax: 512 * mib,

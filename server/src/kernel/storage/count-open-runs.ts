@@ -1,6 +1,7 @@
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
+import { readU64 } from "../../log/bytes.js";
 import { rangeOfKind, rangeOfPrefix, visibilityKey } from "../../log/key.js";
 import type { KeyRange, Store } from "../../log/store.js";
 import { readPages } from "../../log/store-scan.js";
@@ -8,6 +9,8 @@ import { listField } from "./index-entries.js";
 
 /** Index rows read at once. */
 const pageRows = 2000;
+/** Where the run number lies in a visibility key, from its end: behind it only the part's number follows. */
+const runNumberFromEnd = 12;
 
 /** States of a run that has not ended. */
 const openStatuses: readonly number[] = Object.values(RunStatus).filter((status) =>
@@ -39,7 +42,7 @@ export class OpenRunWalk {
         const listed = { partition, namespace, field: listField.status, value: `${status}` };
         const range = rangeOfPrefix(visibilityKey.prefix(listed));
         for await (const page of readPages(store, range, pageRows)) {
-          const runNumbers = page.map(({ key }) => visibilityKey.decode(key).runNumber);
+          const runNumbers = page.map(({ key }) => readU64(key, key.length - runNumberFromEnd));
           this.#passed.set(name, runNumbers.at(-1) ?? 0);
           if (!take(runNumbers)) {
             return;

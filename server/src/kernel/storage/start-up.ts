@@ -3,14 +3,13 @@ import { leaseKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
 import type { RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
 import { readPages } from "../../log/store-scan.js";
-import { queueKey } from "../dispatcher.js";
 import type { Loop } from "../loop.js";
 import type { Timers } from "../ports.js";
 import type { Resident } from "../resident.js";
 import type { Checkpointer } from "./checkpointer.js";
 import { OpenRunWalk } from "./count-open-runs.js";
-import { priorityOf, splitReadyQueueField } from "./index-entries.js";
 import { readLeaseRow } from "./index-rows.js";
+import { ReadyQueueNames } from "./ready-queue-names.js";
 import type { Recovery } from "./recovery.js";
 import type { StoredRuns } from "./run-reader.js";
 import type { SetAside } from "./set-aside.js";
@@ -67,11 +66,8 @@ export class StartUp {
     }
     checkpointer.sealLeft(recovery.unsealed);
     try {
-      await this.#readLeases();
-      await this.#readTimers();
-      await this.#readReady();
-      await this.#countOpen();
-      await this.#readTail();
+      // Side by side: while the disk gives a page of rows, runs of the tail are applied.
+      await Promise.all([this.#readIndex(), this.#readTail()]);
     } catch (error) {
       if (!(this.#isStopped && error instanceof StoreClosed)) {
         loop.fail(error);
@@ -116,6 +112,13 @@ export class StartUp {
     return this.#registered.has(run) || this.#parts.recovery.tail.has(run);
   }
 
+  async #readIndex(): Promise<void> {
+    await this.#readLeases();
+    await this.#readTimers();
+    await this.#readReady();
+    await this.#countOpen();
+  }
+
   #readLeases(): Promise<void> {
     const { work } = this.#parts.loop;
     return this.#readRows(leaseKey.kind, ({ key, value }) => {
@@ -129,12 +132,11 @@ export class StartUp {
 
   #readReady(): Promise<void> {
     const { dispatcher } = this.#parts.loop.work;
+    const queues = new ReadyQueueNames();
     return this.#readRows(readyKey.kind, ({ key }) => {
-      const { namespace, queue, priority, runNumber, number } = readyKey.decode(key);
+      const { name, priority, runNumber, number } = queues.read(key);
       if (!this.#isTold(runNumber)) {
-        const names = splitReadyQueueField(queue);
-        const name = queueKey(namespace, names.queue, names.kind);
-        dispatcher.pushNamed(name, runNumber, number, priorityOf(priority));
+        dispatcher.pushNamed(name, runNumber, number, priority);
       }
     });
   }
