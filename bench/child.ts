@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { nodeFlags } from "@pawl/server/cli/serve/node-flags.js";
 
 /** A process of the bench that answers one JSON line per JSON line. */
 export interface Child {
@@ -15,9 +16,11 @@ export interface Child {
   end(): Promise<void>;
 }
 
-/** Starts a Node process. Its errors go to ours. */
+/** Starts a Node process, with the flags that `pawl serve --restart` gives to a kernel. Its errors go to ours. */
 export function startChild(file: string, args: readonly string[]): Child {
-  const child = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [...nodeFlags(process.execArgv), file, ...args], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines: string[] = [];
   const waiting: ((line: string | undefined) => void)[] = [];
   const reader = createInterface({ input: child.stdout });

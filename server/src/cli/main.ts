@@ -1,10 +1,12 @@
 import { type Command, CommanderError } from "commander";
 import { type CliError, usageError } from "./cli-error.js";
+import { addServe } from "./commands/serve.js";
 import { type CliContext, processContext } from "./context.js";
 import { describeOwn } from "./describe-error.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
+import { inheritSettings, newProgram } from "./new-program.js";
 import { printError } from "./print-error.js";
-import { buildProgram, type HostCommands } from "./program.js";
+import type { HostCommands } from "./program.js";
 
 /**
  * Runs `pawl` with the arguments behind its name; the answer is the exit code. Nothing is thrown: what goes wrong is
@@ -15,7 +17,7 @@ export async function main(
   context: CliContext = processContext(),
 ): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  const program: Command = buildProgram(context, hostCommands(context), (code) => {
+  const program = await programFor(args[0], context, (code) => {
     exitCode = code;
   });
   try {
@@ -69,6 +71,22 @@ function helpCommand(program: Command, args: readonly string[]): string {
   }
   // Before the first command npx takes `--help` for its own.
   return words.length === 0 ? "npx --no pawl help" : `npx --no pawl ${words.join(" ")} --help`;
+}
+
+/** A kernel should serve soon after a crash, so `serve` loads none of the other commands; they take as long as opening a small store. */
+async function programFor(
+  command: string | undefined,
+  context: CliContext,
+  setExitCode: (code: number) => void,
+): Promise<Command> {
+  const host = hostCommands(context);
+  if (command !== "serve") {
+    return (await import("./program.js")).buildProgram(context, host, setExitCode);
+  }
+  const program = newProgram(context);
+  addServe(program, host.serve, setExitCode);
+  inheritSettings(program);
+  return program;
 }
 
 /** Loaded only when asked for: the other commands need neither the store nor the kernel. */

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { addInfo } from "./commands/info.js";
 import { addNamespaceCommands } from "./commands/namespace.js";
 import { addOpCommands } from "./commands/op.js";
@@ -11,7 +11,7 @@ import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
 import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
-import { readVersion } from "./version.js";
+import { inheritSettings, newProgram } from "./new-program.js";
 
 /** The commands that run a kernel's own parts in this process; who puts the program together gives them. */
 export interface HostCommands {
@@ -26,19 +26,7 @@ export function buildProgram(
   host: HostCommands,
   setExitCode: (code: number) => void,
 ): Command {
-  const program = new Command("pawl")
-    .description("Pawl: durable workflows whose acknowledged work never slips back.")
-    .helpCommand("help [command]", "show the help of a command")
-    .version(readVersion(), "--version", "print the version")
-    .showSuggestionAfterError(true)
-    .exitOverride()
-    .configureOutput({
-      writeOut: context.writeOut,
-      // Errors of the command line are told by main, as all errors are.
-      outputError: () => {},
-      writeErr: context.writeError,
-    });
-  program.addHelpText("after", EXIT_CODES);
+  const program = newProgram(context);
   addServe(program, host.serve, setExitCode);
   addVerify(program, host.verify, setExitCode);
   addRestore(program, host.restore, setExitCode);
@@ -52,15 +40,4 @@ export function buildProgram(
   addTokenCommands(program, context);
   inheritSettings(program);
   return program;
-}
-
-const EXIT_CODES = `
-Exit codes: 0 done, 1 refused, 2 wrong command line, 69 no kernel answered, 70 the store failed.`;
-
-/** Commands made with \`command()\` copy settings only from what was set before; those made in groups need it too. */
-function inheritSettings(command: Command): void {
-  for (const child of command.commands) {
-    child.copyInheritedSettings(command);
-    inheritSettings(child);
-  }
 }

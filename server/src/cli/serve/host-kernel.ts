@@ -6,7 +6,7 @@ import type { Kernel } from "../../kernel/kernel.js";
 import { openKernel } from "../../kernel/open-kernel.js";
 import type { CheckpointOptions } from "../../kernel/storage/checkpointer.js";
 import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
-import { type DataFolder, openDataFolder } from "../../log/open-store.js";
+import type { DataFolder } from "../../log/open-store.js";
 import { createLog, type Log } from "../../observe/log.js";
 import { readLogLevel } from "../../observe/log-level.js";
 import { Metrics } from "../../observe/metrics.js";
@@ -16,6 +16,7 @@ import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { kernelUrl } from "../kernel-url.js";
 import { explainServeError } from "./explain-serve-error.js";
+import { openFolder } from "./open-folder.js";
 
 /** How long open calls may take to end by themselves; the rest of the 5 s of a stop is for the last checkpoint. */
 const DRAIN_MS = 2_000;
@@ -41,17 +42,21 @@ export interface HostOptions extends ServeOptions {
   readonly checkpoint?: CheckpointOptions;
 }
 
-/** Opens folder, kernel and port, in this order. Errors: `CliError`, with what to do next. */
-export async function hostKernel(context: CliContext, options: HostOptions): Promise<HostedKernel> {
+/**
+ * Opens folder, kernel and port, in this order. Errors: `CliError`, with what to do next.
+ * @param opening the folder, when it is being opened already.
+ */
+export async function hostKernel(
+  context: CliContext,
+  options: HostOptions,
+  opening: Promise<DataFolder> = openFolder(context, options),
+): Promise<HostedKernel> {
   const directory = resolve(context.cwd, options.dir);
   const opened: { close: () => Promise<void> }[] = [];
   const log = openLog(context, options);
   try {
     const crash = readCrashPoints(context.env);
-    const folder = await openDataFolder(directory, {
-      create: true,
-      onCreationStep: (step) => crash?.hit(`create:${step}`),
-    });
+    const folder = await opening;
     // Closing twice is the same as once: the kernel closes its store, too.
     opened.push(folder);
     crash?.hit("start:opened");

@@ -2,7 +2,8 @@ import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
-import { type HostedKernel, hostKernel } from "./host-kernel.js";
+import type { HostedKernel } from "./host-kernel.js";
+import { openFolder } from "./open-folder.js";
 import { listenForStop, type StopRequest } from "./stop-request.js";
 import { supervise } from "./supervise.js";
 
@@ -23,12 +24,20 @@ async function serveHere(context: CliContext, options: ServeOptions): Promise<nu
   const out = new Output(context, options.json);
   const stop = listenForStop(context, options.exitWithParent === true);
   try {
-    const hosted = await hostKernel(context, options);
+    const hosted = await hostSoon(context, options);
     tellListening(hosted, options, out);
     return await serveUntilEnd(hosted, stop, out);
   } finally {
     stop.close();
   }
+}
+
+/** The disk reads the folder while the rest of the kernel's code is loaded: a start after a crash has to do both. */
+async function hostSoon(context: CliContext, options: ServeOptions): Promise<HostedKernel> {
+  const opening = openFolder(context, options);
+  opening.catch(() => {}); // `hostKernel` tells it.
+  const { hostKernel } = await import("./host-kernel.js");
+  return hostKernel(context, options, opening);
 }
 
 function tellListening(

@@ -5,6 +5,7 @@ import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { formatLength } from "../format/time.js";
 import { Output } from "../output.js";
+import { nodeFlags } from "./node-flags.js";
 import { listenForStop, type StopRequest } from "./stop-request.js";
 
 /** Waits before a new life, in ms, by how many lives in a row never listened. The last one repeats. */
@@ -79,9 +80,13 @@ function startChild({ dir, host, port, tokens, json, logLevel }: ServeOptions): 
   const flags = ["--no-restart", "--exit-with-parent", ...(json === true ? ["--json"] : [])];
   if (tokens !== undefined) flags.push("--tokens", tokens);
   if (logLevel !== undefined) flags.push("--log-level", logLevel);
-  return spawn(process.execPath, [...process.execArgv, script, ...args, ...flags], {
-    stdio: ["pipe", "inherit", "inherit", "ipc"],
-  });
+  return spawn(
+    process.execPath,
+    [...nodeFlags(process.execArgv, process.env["NODE_OPTIONS"]), script, ...args, ...flags],
+    {
+      stdio: ["pipe", "inherit", "inherit", "ipc"],
+    },
+  );
 }
 
 function readListening(message: unknown): number | undefined {

@@ -3,7 +3,7 @@ const mib = 1024 * kib;
 
 /** Bounds of the checkpointer; every one has a default. */
 export interface CheckpointOptions {
-  /** Bytes of events that may be unsaved; from twice as many on new starts wait. Default 32 MiB. */
+  /** Bytes of events that may be unsaved; from twice as many on new starts wait. Default 3 MiB: a start after a crash reads that much again. */
   readonly lagBytes?: number;
   /** Unsaved bytes from which on rows are written without waiting for age. Default 2 MiB: a start reads that much again before all is known. */
   readonly beginBytes?: number;
@@ -20,7 +20,7 @@ export interface CheckpointOptions {
 }
 
 const defaults: Required<CheckpointOptions> = {
-  lagBytes: 32 * mib,
+  lagBytes: 3 * mib,
   beginBytes: 2 * mib,
   beginAgeMs: 1000,
   residentsMax: 50_000,

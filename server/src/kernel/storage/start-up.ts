@@ -67,7 +67,7 @@ export class StartUp {
     checkpointer.sealLeft(recovery.unsealed);
     try {
       // Side by side: while the disk gives a page of rows, runs of the tail are applied.
-      await Promise.all([this.#readIndex(), this.#readTail()]);
+      await Promise.all([this.#readIndex(), this.#countOpen(), this.#readTail()]);
     } catch (error) {
       if (!(this.#isStopped && error instanceof StoreClosed)) {
         loop.fail(error);
@@ -116,7 +116,6 @@ export class StartUp {
     await this.#readLeases();
     await this.#readTimers();
     await this.#readReady();
-    await this.#countOpen();
   }
 
   #readLeases(): Promise<void> {
