@@ -71,3 +71,44 @@ describe("a session", () => {
     await memory.close();
   });
 });
+
+describe("a session of another namespace with the same id", () => {
+  it("takes nothing from it", async () => {
+    const memory = await MemoryKernel.create();
+    const sessions = new Sessions(memory.kernel.loop);
+    const offered: string[] = [];
+    const mine = await sessions.connect({ ...hello, holds: [] }, listenerInto(offered, "mine"));
+    mine.addCredits(1);
+    await start(memory, "r1");
+    expect(offered).toEqual(["r1 to mine"]);
+    const theirs = { ...hello, namespace: "theirs", holds: [] };
+    await sessions.connect(theirs, listenerInto(offered, "theirs"));
+    await memory.time.settle();
+    expect(mine.renew(1)).toBe(true);
+    expect(memory.kernel.loop.work.leases.size).toBe(1);
+    await memory.close();
+  });
+
+  it("takes back after a restart only what is of its own namespace", async () => {
+    const memory = await MemoryKernel.create();
+    const before = new Sessions(memory.kernel.loop);
+    const mine = await before.connect({ ...hello, holds: [] }, listenerInto([], "mine"));
+    mine.addCredits(1);
+    await start(memory, "r1");
+    memory.powerCut();
+    await memory.open();
+    await memory.time.settle();
+    const { loop } = memory.kernel;
+    const sessions = new Sessions(loop);
+    await sessions.connect(
+      { ...hello, namespace: "theirs", holds: [] },
+      listenerInto([], "theirs"),
+    );
+    await memory.time.settle();
+    expect(loop.work.leases.size).toBe(1);
+    await sessions.connect({ ...hello, holds: [] }, listenerInto([], "mine"));
+    await memory.time.settle();
+    expect(loop.work.leases.size).toBe(0);
+    await memory.close();
+  });
+});

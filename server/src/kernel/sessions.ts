@@ -1,5 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { queueKey } from "./dispatcher.js";
+import { findForWork } from "./find-for-work.js";
 import type { SessionHello, SessionListener, WorkerSession } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
@@ -9,8 +10,8 @@ import { Session } from "./session.js";
 export class Sessions {
   readonly #loop: Loop;
   readonly #sessions = new Map<string, Session>();
-  /** The same by id alone, which is how a lease names its session. */
-  readonly #byId = new Map<string, Session>();
+  /** The same by id alone, which is how a lease names its session; ids are unique within a namespace only. */
+  readonly #byId = new Map<string, Set<Session>>();
 
   constructor(loop: Loop) {
     this.#loop = loop;
@@ -67,15 +68,21 @@ export class Sessions {
     const name = `${hello.namespace}\0${hello.sessionId}`;
     let session = this.#sessions.get(name);
     if (session === undefined) {
-      session = new Session(hello.sessionId, hello.namespace, hello.worker);
-      session.onForgotten = () => {
-        this.#sessions.delete(name);
-        this.#byId.delete(hello.sessionId);
-      };
-      this.#sessions.set(name, session);
-      this.#byId.set(hello.sessionId, session);
+      const made = new Session(hello.sessionId, hello.namespace, hello.worker);
+      made.onForgotten = () => this.#forget(name, made);
+      this.#sessions.set(name, made);
+      this.#byId.set(made.id, (this.#byId.get(made.id) ?? new Set()).add(made));
+      session = made;
     }
     return session;
+  }
+
+  #forget(name: string, session: Session): void {
+    this.#sessions.delete(name);
+    const namesakes = this.#byId.get(session.id);
+    if (namesakes?.delete(session) === true && namesakes.size === 0) {
+      this.#byId.delete(session.id);
+    }
   }
 
   /** Matches what the worker holds with the table of leases. */
@@ -126,26 +133,37 @@ export class Sessions {
   /** Ends the leases of a session that it did not name. */
   #takeBack(session: Session, held: ReadonlySet<Lease>): void {
     for (const lease of [...this.#loop.work.leases.values()]) {
-      if (lease.sessionId === session.id && !held.has(lease)) {
+      const isOfNamesake = lease.session !== undefined && lease.session !== session;
+      if (lease.sessionId === session.id && !held.has(lease) && !isOfNamesake) {
         lease.session = undefined;
-        this.#loop.work.endLease(lease, LeaseEndReason.NOT_HELD);
+        this.#takeBackIfOf(session.namespace, lease);
       }
+    }
+  }
+
+  /** Ends a lease that no session has claimed. What namespace it is of, only its run knows: another's session may have the same id. */
+  #takeBackIfOf(namespace: string, lease: Lease): void {
+    const { work } = this.#loop;
+    const isOpen = work.leases.find(lease.runNumber, lease.task) === lease;
+    if (!isOpen || lease.session !== undefined) {
+      return;
+    }
+    const found = findForWork(this.#loop, lease.runNumber);
+    if (found instanceof Promise) {
+      void found.then(() => this.#takeBackIfOf(namespace, lease));
+    } else if (found?.run.namespace === namespace) {
+      work.endLease(lease, LeaseEndReason.NOT_HELD);
     }
   }
 
   /** A start found a lease whose session was quicker: it is back, and has not named it, since what it names is looked for at once. */
   #restored(lease: Lease): void {
-    const { work } = this.#loop;
-    if (this.#byId.get(lease.sessionId)?.listener === undefined) {
-      return;
-    }
-    // Not amid the reading of its run.
-    queueMicrotask(() => {
-      const isOpen = work.leases.find(lease.runNumber, lease.task) === lease;
-      if (isOpen && lease.session === undefined) {
-        work.endLease(lease, LeaseEndReason.NOT_HELD);
+    for (const { listener, namespace } of this.#byId.get(lease.sessionId) ?? []) {
+      if (listener !== undefined) {
+        // Not amid the reading of its run.
+        queueMicrotask(() => this.#takeBackIfOf(namespace, lease));
       }
-    });
+    }
   }
 
   async #findHeld(
