@@ -111,7 +111,7 @@ export {
   type SentTo,
 } from "./plan.js";
 export type { JsonOnly, JsonOrNothing, MustBeJson, NotJson, Rec } from "./rec.js";
-export { Fatal, RetryAfter } from "./retry-errors.js";
+export { Fatal, Later, later, RetryAfter } from "./retry-errors.js";
 export type {
   EndAnswer,
   EndOptions,

@@ -1,8 +1,9 @@
+import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { type Client, connect } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Processes } from "./support/processes.js";
-import { job } from "./support/tasks.js";
+import { job, riskyJob } from "./support/tasks.js";
 
 let processes: Processes;
 let clients: Client[];
@@ -71,6 +72,57 @@ describe("a task that kills every worker that takes it", () => {
         sentence: expect.stringMatching(/^It took 3 attempts; now it is FAILED\./),
       },
     ]);
+    isOver = true;
+    await processes.end();
+    await Promise.all(supervisors);
+  });
+});
+
+describe("a task that kills every worker in its first statement", () => {
+  test("goes to a person after as many losses as its policy says, though it dies in its first statement", async () => {
+    const kernel = await processes.kernel();
+    let isOver = false;
+    let deaths = 0;
+    const supervisors = [1, 2].map(async () => {
+      while (!isOver) {
+        const worker = processes.worker({ behaviour: "abort-at-once", url: kernel.url });
+        await worker.exit;
+        deaths += isOver ? 0 : 1;
+      }
+    });
+    const client = connected(kernel.url);
+    const poison = await client.start(riskyJob, "poison");
+    const harmless = await client.start(riskyJob, "harmless");
+    const { reviews } = client.api;
+    await expect
+      .poll(async () => (await reviews.listReviews({})).reviews.length, { timeout: 45_000 })
+      .toBe(1);
+    expect(await harmless.result()).toBe("harmless");
+    // Its first death may come before the acknowledgement has left, and uses no attempt then; no later one does.
+    expect(deaths).toBeGreaterThanOrEqual(3);
+    expect(deaths).toBeLessThanOrEqual(4);
+    const [review] = (await reviews.listReviews({})).reviews;
+    expect(review).toMatchObject({
+      runId: poison.runId,
+      task: "main",
+      subject: ReviewSubject.TASK,
+      attempts: 3,
+      failures: [1, 2, 3].map((attempt) => ({
+        attempt,
+        worker: "abort-at-once",
+        kind: "LeaseExpired",
+      })),
+    });
+    expect((await poison.get()).why).toBe(
+      'Task "main" waits for a person: 3 attempts in a row lost their workers; resolve its review.',
+    );
+    await reviews.resolveReview({
+      reviewId: review?.reviewId ?? "",
+      expectedVersion: 1,
+      choice: ReviewChoice.SKIP,
+      reason: "it kills",
+    });
+    expect(await poison.result()).toBeUndefined();
     isOver = true;
     await processes.end();
     await Promise.all(supervisors);

@@ -28,16 +28,24 @@ describe("a worker on its stream", () => {
 
   test("acknowledges, reports and gives its credit back in one message", async () => {
     const { work } = await bench.start([double]);
-    work.send({ offers: [offer({ kind: "double", input: '{"n":21}' })] });
+    work.send({ offers: [{ ...offer({ kind: "double", input: '{"n":21}' }), leaseVersion: 1 }] });
     const message = await work.until((request) => (request.acks.length > 0 ? request : undefined));
     expect(message.acks).toEqual([1]);
     expect(message.credits).toBe(1);
     const report = message.reports[0];
     expect(report?.handle).toBe(1);
-    expect(report?.leaseVersion).toBe(7);
+    expect(report?.leaseVersion).toBe(1);
     expect(report?.outcome.case === "output" ? textOf(report.outcome.value) : undefined).toBe(
       '{"twice":42}',
     );
+  });
+
+  test("runs a task that was held before only when the kernel has read its acknowledgement", async () => {
+    const { work } = await bench.start([double]);
+    work.send({ offers: [offer({ kind: "double", input: '{"n":21}' })] });
+    const message = await work.until((request) => (request.acks.length > 0 ? request : undefined));
+    expect(message).toMatchObject({ acks: [1], reports: [], ping: 1 });
+    expect(await work.until((request) => request.reports[0])).toMatchObject({ leaseVersion: 7 });
   });
 
   test("sends a failure with its chain, and a final one as final", async () => {

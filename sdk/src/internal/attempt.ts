@@ -3,6 +3,7 @@ import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { Offer, StepRecord, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Cancelled, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
+import { Later } from "../retry-errors.js";
 import type { ServedTask } from "../task.js";
 import { AttemptContext } from "./attempt-context.js";
 import type { AttemptPort } from "./attempt-port.js";
@@ -11,6 +12,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
+import { boundText } from "./text.js";
 import { inAttemptSpan } from "./trace-spans.js";
 import { validate } from "./validate.js";
 import { type Suspension, seenBefore } from "./waits.js";
@@ -122,8 +124,18 @@ function warnWhenGoingOn(running: unknown, { task, runId }: Offer): void {
   Promise.resolve(running).then(warn, warn);
 }
 
+/** Most bytes of the reason for which a task is given back. */
+const REASON_BYTES = 1_000;
+
 /** How an attempt that threw is reported: by why it was asked to stop, when it stopped for that. */
 function failed(thrown: unknown, state: AttemptState): AttemptEnd {
+  if (thrown instanceof Later) {
+    return {
+      case: "release",
+      reason: boundText(thrown.message, REASON_BYTES),
+      delayMs: thrown.delayMs,
+    };
+  }
   const { failure, retryAfterMs } = toFailure(thrown);
   const { reason } = state;
   const stopped = reason !== undefined && (thrown === reason || isAbort(thrown));

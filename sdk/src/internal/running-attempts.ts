@@ -1,7 +1,7 @@
 import type { Offer, RenewedLease } from "@pawl/proto/v1/worker_service_pb.js";
 import { type AttemptEnded, Cancelled, LeaseLost, TimedOut } from "../abort-reasons.js";
 import type { ServedTask } from "../task.js";
-import { runAttempt } from "./attempt.js";
+import { type AttemptEnd, runAttempt } from "./attempt.js";
 import { AttemptState } from "./attempt-state.js";
 import type { ClientCore } from "./client-core.js";
 import { Lease } from "./lease.js";
@@ -184,16 +184,16 @@ export class RunningAttempts {
       load,
       release: (reason) => sendRelease(stream, lease, { reason }),
     });
-    const end = await runAttempt({
-      offer,
-      served,
-      lease,
-      state,
-      port,
-      ledger,
-      load,
-      readRecords: (afterNumber) => port.readRecords(lease, afterNumber),
-    });
+    if (lease.leaseVersion > 1) {
+      // An earlier holder may have died of it at once. Were this one to as well before its acknowledgement has left, its death would use no attempt,
+      // and the task would go round and kill on.
+      await stream.confirm();
+    }
+    const readRecords = (afterNumber: number): ReturnType<typeof port.readRecords> =>
+      port.readRecords(lease, afterNumber);
+    const end: AttemptEnd = state.isOver
+      ? { case: "nothing" }
+      : await runAttempt({ offer, served, lease, state, port, ledger, load, readRecords });
     running.isDone = true;
     for (const timer of running.timers) timer.cancel();
     running.timers = [];

@@ -69,6 +69,8 @@ export class WorkStream {
   #pings = 0;
   #loop: Promise<void> | undefined;
   readonly #allAnswered: (() => void)[] = [];
+  /** Who waits until the kernel has read what was posted: the ping behind it, or 0 while no stream is up. */
+  #unconfirmed: { readonly ping: number; readonly resolve: () => void }[] = [];
 
   constructor(options: WorkStreamOptions) {
     this.#options = options;
@@ -115,6 +117,20 @@ export class WorkStream {
     }
   }
 
+  /**
+   * Resolves when the kernel has read everything that was posted until now: acknowledgements above all, which it does not answer. While no stream
+   * is up, when the next one is, whose Hello has named every lease that is held.
+   */
+  confirm(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isUp) {
+        this.#pings = (this.#pings % 0x7fff_ffff) + 1;
+        this.post((outbox) => outbox.ping(this.#pings));
+      }
+      this.#unconfirmed.push({ ping: this.#isUp ? this.#pings : 0, resolve });
+    });
+  }
+
   /** Sends progress, on this stream or the next. */
   progress(lease: Lease, item: ProgressItem): void {
     this.#outbox.progress(lease, item);
@@ -141,6 +157,7 @@ export class WorkStream {
     this.#closing.abort(new Error("the worker was closed"));
     this.#outflow?.end();
     this.#watch?.cancel();
+    this.#confirmed(Number.POSITIVE_INFINITY);
     await this.#loop;
   }
 
@@ -249,6 +266,9 @@ export class WorkStream {
     if (response.ping !== 0) {
       this.post((outbox) => outbox.pong(response.ping));
     }
+    if (response.pong !== 0) {
+      this.#confirmed(response.pong);
+    }
     this.#options.owner.receive(response);
     this.#isKernelLeaving ||= response.drain;
     this.leaveWhenDone();
@@ -283,7 +303,14 @@ export class WorkStream {
       this.#outbox.item(item);
     }
     this.#options.owner.up(lostHandles);
+    this.#confirmed(Number.POSITIVE_INFINITY);
     this.#outflow?.wake();
+  }
+
+  #confirmed(pong: number): void {
+    const settled = this.#unconfirmed.filter(({ ping }) => ping <= pong);
+    this.#unconfirmed = this.#unconfirmed.filter(({ ping }) => ping > pong);
+    for (const { resolve } of settled) resolve();
   }
 
   #settle(correlation: number, answer: Omit<ItemAnswer, "sentAtMs">): void {

@@ -15,3 +15,11 @@ export const longJob: Task<string, string, string, string> = task("long-job", {
   timeouts: { lease: "20s" },
   retry: { attempts: 3, initial: "0ms" },
 });
+
+/** The same, whose workers may be lost three times in a row before a person is asked, however many attempts are left. */
+export const riskyJob: Task<string, string, string, string> = task("risky-job", {
+  input: json<string>(),
+  output: json<string>(),
+  timeouts: { lease: "2s" },
+  retry: { attempts: 20, initial: "0ms", workerLosses: 3 },
+});

@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from "node:fs";
 import { connect, json, operation, type TaskContext } from "@pawl/sdk";
-import { job, longJob } from "./tasks.js";
+import { job, longJob, riskyJob } from "./tasks.js";
 
 const [, , behaviour = "", url = "", sinkFile = "", clockOffsetMs = "0"] = process.argv;
 
@@ -78,6 +78,8 @@ const behaviours: Readonly<
     await begin(ctx);
     return input === "poison" ? process.abort() : input;
   },
+  /** The same, in its first statement, before anything of it has left. */
+  "abort-at-once": (_ctx, input) => (input === "poison" ? process.abort() : input),
   /** Works until it is told to end by SIGUSR2. */
   long: async (ctx) => {
     say(`attempt ${ctx.attempt} lease ${ctx.leaseVersion}`);
@@ -97,5 +99,9 @@ const handler = behaviours[behaviour];
 if (handler === undefined) throw new Error(`no behaviour "${behaviour}"`);
 const client = connect({ url, onConnection: () => undefined });
 const runJob = async (ctx: TaskContext, input: string): Promise<string> => handler(ctx, input);
-await client.worker({ serve: [job.run(runJob), longJob.run(runJob)], slots: 1, name: behaviour });
+await client.worker({
+  serve: [job.run(runJob), longJob.run(runJob), riskyJob.run(runJob)],
+  slots: 1,
+  name: behaviour,
+});
 say("ready");

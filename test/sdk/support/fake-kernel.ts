@@ -37,6 +37,12 @@ export class FakeStream<Request extends DescMessage, Response extends DescMessag
     this.#call = call;
     this.#response = response;
     call.on("data", (message: MessageShape<Request>) => {
+      // Asked by ping whether it has read acknowledgements, it says so by itself; a ping alone is for the test to answer.
+      const ping: unknown = Reflect.get(message, "ping");
+      const acks: unknown = Reflect.get(message, "acks");
+      if (typeof ping === "number" && ping !== 0 && Array.isArray(acks) && acks.length > 0) {
+        this.#call.write(Object.assign(create(this.#response), { pong: ping }));
+      }
       const reader = this.#readers.shift();
       if (reader === undefined) this.#messages.push(message);
       else reader(message);
