@@ -30,7 +30,7 @@ describe("the queue of deadlines", () => {
         const dueByName = new Map<string, number>();
         for (const [index, delayMs] of delays.entries()) {
           dueByName.set(`e${index}`, 1_000_000 + delayMs);
-          queue.add({ name: `e${index}`, dueMs: 1_000_000 + delayMs });
+          queue.add({ name: `e${index}`, dueMs: 1_000_000 + delayMs, queuedIn: 0 });
         }
         await time.advance(5_200);
         expect(fired.map(({ name }) => name).sort()).toEqual([...dueByName.keys()].sort());
@@ -47,7 +47,7 @@ describe("the queue of deadlines", () => {
   it("fires a deadline of 40 days in 40 days, although no host timer waits so long", async () => {
     const { time, queue, fired } = makeQueue();
     const dayMs = 86_400_000;
-    queue.add({ name: "far", dueMs: 1_000_000 + 40 * dayMs });
+    queue.add({ name: "far", dueMs: 1_000_000 + 40 * dayMs, queuedIn: 0 });
     await time.advance(39 * dayMs);
     expect(fired).toEqual([]);
     await time.advance(dayMs + 100);
@@ -56,7 +56,7 @@ describe("the queue of deadlines", () => {
 
   it("passes over an entry that was moved later, and fires it then", async () => {
     const { time, queue, fired } = makeQueue();
-    const entry = { name: "moved", dueMs: 1_000_500 };
+    const entry = { name: "moved", dueMs: 1_000_500, queuedIn: 0 };
     queue.add(entry);
     entry.dueMs = 1_002_000;
     await time.advance(1_500);
@@ -67,20 +67,34 @@ describe("the queue of deadlines", () => {
 
   it("does not fire what was removed", async () => {
     const { time, queue, fired } = makeQueue();
-    const entry = { name: "gone", dueMs: 1_000_500 };
+    const entry = { name: "gone", dueMs: 1_000_500, queuedIn: 0 };
     queue.add(entry);
-    queue.remove(entry, 1_000_500);
+    queue.remove(entry);
     await time.advance(1_000);
+    expect(fired).toEqual([]);
+  });
+});
+
+describe("an entry of the queue that is taken out", () => {
+  it("is found also when it was moved while it was queued, and queued again since", async () => {
+    const { time, queue, fired } = makeQueue();
+    const entry = { name: "moved", dueMs: 1_000_500, queuedIn: 0 };
+    queue.add(entry);
+    entry.dueMs = 1_002_000;
+    await time.advance(1_000);
+    queue.remove(entry);
+    expect(queue.size).toBe(0);
+    await time.advance(5_000);
     expect(fired).toEqual([]);
   });
 
   it("fires what is added where all was removed", async () => {
     const { time, queue, fired } = makeQueue();
-    const entry = { name: "gone", dueMs: 1_000_500 };
+    const entry = { name: "gone", dueMs: 1_000_500, queuedIn: 0 };
     queue.add(entry);
-    queue.remove(entry, 1_000_500);
+    queue.remove(entry);
     expect(queue.size).toBe(0);
-    queue.add({ name: "new", dueMs: 1_000_500 });
+    queue.add({ name: "new", dueMs: 1_000_500, queuedIn: 0 });
     expect(queue.size).toBe(1);
     await time.advance(1_000);
     expect(fired.map(({ name }) => name)).toEqual(["new"]);
@@ -89,7 +103,7 @@ describe("the queue of deadlines", () => {
   it("lets others act between thousands that are due at once", async () => {
     const { time, queue, fired } = makeQueue();
     for (let index = 0; index < 10_000; index++) {
-      queue.add({ name: `${index}`, dueMs: 1_000_100 });
+      queue.add({ name: `${index}`, dueMs: 1_000_100, queuedIn: 0 });
     }
     const seen: number[] = [];
     time.after(102, () => seen.push(fired.length));

@@ -112,3 +112,39 @@ describe("a session of another namespace with the same id", () => {
     await memory.close();
   });
 });
+
+describe("leases that a session does not name when it comes back", () => {
+  it.each([
+    ["given in this process", false],
+    ["given before a restart", true],
+  ])("are taken back at once: those %s, and no other session's", async (_when, isRestarted) => {
+    const memory = await MemoryKernel.create();
+    const runIds = ["r1", "r2", "r3"];
+    for (const runId of runIds) {
+      await start(memory, runId);
+    }
+    let sessions = new Sessions(memory.kernel.loop);
+    const give = async (sessionId: string, credits: number): Promise<void> => {
+      const mine = { ...hello, sessionId, holds: [] };
+      (await sessions.connect(mine, listenerInto([], sessionId))).addCredits(credits);
+      await memory.time.settle();
+    };
+    await give("s1", 2);
+    await give("s2", 1);
+    if (isRestarted) {
+      await memory.time.advance(2000);
+      await memory.close();
+      await memory.open();
+      await memory.time.settle();
+      sessions = new Sessions(memory.kernel.loop);
+    }
+    const named = { handle: 1, runId: "r1", task: "only", leaseVersion: 1 };
+    const back = await sessions.connect({ ...hello, holds: [named] }, listenerInto([], "s1"));
+    await memory.time.settle();
+    expect(back.lostHandles).toEqual([]);
+    const { leases } = memory.kernel.loop.work;
+    expect([...leases.values()].map((lease) => lease.runNumber).sort()).toEqual([1, 3]);
+    expect(leases.restoredOf("s1").map((lease) => lease.runNumber)).toEqual(isRestarted ? [1] : []);
+    await memory.close();
+  });
+});

@@ -4,6 +4,7 @@ import { Committer } from "@pawl/server/kernel/committer.js";
 import { KernelClock } from "@pawl/server/kernel/kernel-clock.js";
 import { Loop } from "@pawl/server/kernel/loop.js";
 import { nodeClock, nodeTimers } from "@pawl/server/kernel/node-ports.js";
+import { unsavedRuns } from "@pawl/server/kernel/open-kernel.js";
 import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
 import { PlanCache } from "@pawl/server/kernel/plan-cache.js";
 import type { Clock, Random, Timers } from "@pawl/server/kernel/ports.js";
@@ -130,7 +131,10 @@ export class TestKernel {
     checkpointer.attach(loop, () => committer.pendingHead);
     this.startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
     this.ready = this.startUp.begin();
-    this.lists = new Lists({ store, partition, residency, runs, ready: this.ready });
+    this.lists = new Lists({
+      ...{ store, partition, residency, runs, ready: this.ready },
+      unsaved: () => this.unsavedRuns(),
+    });
     const durableSequence = (): number => loop.durableSequence;
     this.history = new HistoryReader({ store, partition, residency, runs, durableSequence });
   }
@@ -138,6 +142,11 @@ export class TestKernel {
   /** Opens a kernel on a store. */
   static async open(options: TestKernelOptions): Promise<TestKernel> {
     return new TestKernel(options, await recover(options.store, testPartition));
+  }
+
+  /** What lists look at in memory. */
+  unsavedRuns(): Iterable<Resident> {
+    return unsavedRuns(this.loop, this.checkpointer);
   }
 
   /** Decides a command; the promise gives its outcome once that is durable. */

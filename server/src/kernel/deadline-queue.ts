@@ -4,6 +4,8 @@ import { timerMsMax } from "./ports.js";
 /** Something with a due time; `dueMs` may be moved later while it is queued. */
 export interface Due {
   dueMs: number;
+  /** Where it lies in the queue; written by the queue alone. Begin with 0. */
+  queuedIn: number;
 }
 
 /** Entries fired in one go; after a long outage far more may be due, and the loop must not stand still for them. */
@@ -37,7 +39,7 @@ export class DeadlineQueue<T extends Due> {
     this.#fire = fire;
   }
 
-  /** Adds an entry. It is found again by `remove` only as long as its `dueMs` is unchanged; a moved one fires late at most once, and is then queued again. */
+  /** Adds an entry. One whose `dueMs` is moved while it is queued is looked at when it was due first, and queued again. */
   add(entry: T): void {
     const index = Math.floor(entry.dueMs / bucketMs);
     this.#put(entry, index);
@@ -46,9 +48,9 @@ export class DeadlineQueue<T extends Due> {
     }
   }
 
-  /** Removes an entry that was added with this due time. */
-  remove(entry: T, addedDueMs: number): void {
-    const index = Math.floor(addedDueMs / bucketMs);
+  /** Removes an entry, wherever it lies by now; nothing when it is not queued. */
+  remove(entry: T): void {
+    const index = entry.queuedIn;
     const bucket = this.#buckets.get(index);
     if (bucket?.delete(entry) === true && bucket.size === 0) {
       this.#buckets.set(index, this.#none); // Its index stays in the heap; a set for each such index would be dear.
@@ -132,6 +134,7 @@ export class DeadlineQueue<T extends Due> {
   }
 
   #put(entry: T, index: number): void {
+    entry.queuedIn = index;
     let bucket = this.#buckets.get(index);
     if (bucket === undefined || bucket === this.#none) {
       if (bucket === undefined) {

@@ -78,11 +78,19 @@ export class Dispatcher {
   /** A session stops to serve. */
   leave(session: Session): void {
     for (const key of session.queueKeys) {
-      const sessions = this.#queues.get(key)?.sessions;
-      const index = sessions?.indexOf(session) ?? -1;
-      if (index >= 0) {
-        sessions?.splice(index, 1);
+      const queue = this.#queues.get(key);
+      const index = queue?.sessions.indexOf(session) ?? -1;
+      if (queue !== undefined && index >= 0) {
+        queue.sessions.splice(index, 1);
+        this.#dropEmpty(key, queue);
       }
+    }
+  }
+
+  /** Names of queues are made by callers: one that holds nothing and is served by nobody is forgotten. */
+  #dropEmpty(key: string, queue: Queue): void {
+    if (queue.sessions.length === 0 && queue.ready.length === 0) {
+      this.#queues.delete(key);
     }
   }
 

@@ -27,8 +27,7 @@ export class Lease implements Due {
   /** End of the lease without a renewal. */
   endsMs: number;
   dueMs: number;
-  /** Due time it was queued with. */
-  queuedMs: number;
+  queuedIn = 0;
   /** Last progress, until the task's next event. */
   progress: Uint8Array | undefined = undefined;
 
@@ -41,7 +40,6 @@ export class Lease implements Due {
     this.isAcknowledged = acknowledgeByMs === undefined;
     this.endsMs = endsMs;
     this.dueMs = acknowledgeByMs ?? endsMs;
-    this.queuedMs = this.dueMs;
   }
 }
 
@@ -52,6 +50,8 @@ export const tasksPerRun: number = 8192;
 export class LeaseTable {
   readonly #leases = new Map<number, Lease>();
   readonly #deadlines: DeadlineQueue<Lease>;
+  /** Leases that a start found, by the id of their session: it may come back and not name them. Those given since are the session's own. */
+  readonly #restored = new Map<string, Set<Lease>>();
   readonly #now: () => number;
 
   /** @param end asked to end a lease that is over; it may be refused by the state, which is fine. */
@@ -85,7 +85,19 @@ export class LeaseTable {
   /** Adds a lease found at start: it counts as acknowledged and gets at least 10 s from now. */
   restore(parts: LeaseParts): Lease {
     const endsMs = this.#now() + Math.max(parts.leaseMs, limits.restartLeaseMs);
-    return this.#insert(new Lease(parts, endsMs, undefined));
+    const lease = this.#insert(new Lease(parts, endsMs, undefined));
+    const ofSession = this.#restored.get(lease.sessionId);
+    if (ofSession === undefined) {
+      this.#restored.set(lease.sessionId, new Set([lease]));
+    } else {
+      ofSession.add(lease);
+    }
+    return lease;
+  }
+
+  /** Open leases of a session that a start found. */
+  restoredOf(sessionId: string): readonly Lease[] {
+    return [...(this.#restored.get(sessionId) ?? [])];
   }
 
   #insert(lease: Lease): Lease {
@@ -115,9 +127,19 @@ export class LeaseTable {
     const lease = this.#leases.get(key);
     if (lease !== undefined) {
       this.#leases.delete(key);
-      this.#deadlines.remove(lease, lease.queuedMs);
+      this.#deadlines.remove(lease);
+      if (this.#restored.size > 0) {
+        this.#forgetRestored(lease);
+      }
     }
     return lease;
+  }
+
+  #forgetRestored(lease: Lease): void {
+    const ofSession = this.#restored.get(lease.sessionId);
+    if (ofSession?.delete(lease) === true && ofSession.size === 0) {
+      this.#restored.delete(lease.sessionId);
+    }
   }
 
   /** All leases, in no particular order. */
@@ -140,7 +162,6 @@ export class LeaseTable {
     if (this.find(lease.runNumber, lease.task) === lease) {
       // Renewed meanwhile, or its run is being read: look again.
       lease.dueMs = Math.max(lease.dueMs, this.#now() + 50);
-      lease.queuedMs = lease.dueMs;
       this.#deadlines.add(lease);
     }
   }

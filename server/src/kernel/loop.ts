@@ -11,6 +11,7 @@ import type { KernelClock } from "./kernel-clock.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
 import { OpenWork } from "./open-work.js";
 import { damaged, type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
+import { ParkedCommands, parkedWait, parkingOf } from "./parked-commands.js";
 import type { PlanCache } from "./plan-cache.js";
 import type { Position } from "./position.js";
 import { PostponedStarts } from "./postponed-starts.js";
@@ -50,6 +51,7 @@ export class Loop {
   #failure: Error | undefined;
   #held: Rejection | undefined;
   readonly #postponed = new PostponedStarts();
+  readonly #parked = new ParkedCommands();
 
   constructor(parts: LoopParts, listener: LoopListener) {
     this.#parts = parts;
@@ -123,6 +125,11 @@ export class Loop {
     return this.#postponed.size;
   }
 
+  /** Runs with events that are not handed to the store yet. */
+  get gathering(): readonly Resident[] {
+    return this.#turns.gathering;
+  }
+
   /** The error that ended the kernel, if one did. */
   get failure(): Error | undefined {
     return this.#failure;
@@ -170,7 +177,12 @@ export class Loop {
       this.answer(to.receiver, to.tag, { accepted: false, rejection: this.#held });
       return;
     }
-    const found = this.findOrRefuse(target, to, () => this.execute(target, command, caller, to));
+    const found = this.findOrRefuse(
+      target,
+      to,
+      () => this.execute(target, command, caller, to),
+      command,
+    );
     if (found === "later") {
       return;
     }
@@ -191,22 +203,56 @@ export class Loop {
   /**
    * Finds an aggregate for a receiver. `later`: it is being read and `again` will be called, or the receiver was told why not. Damage
    * refuses this aggregate by name; a store that fails ends the kernel.
+   * @param command what waits; default: a wait for the end of the run.
    */
   findOrRefuse(
     target: Target,
     to: { readonly receiver: Receiver; readonly tag: number },
     again: () => void,
+    command?: Command,
   ): Resident | undefined | "later" {
     try {
       const found = this.find(target);
       if (!(found instanceof Promise)) {
         return found;
       }
-      found.then(again, (error: unknown) => this.#refuseUnreadable(to, error));
+      this.#park(found, { target, to, again, command });
     } catch (error) {
       this.#refuseUnreadable(to, error);
     }
     return "later";
+  }
+
+  #park(
+    reading: Promise<void>,
+    {
+      target,
+      to,
+      again,
+      command,
+    }: {
+      readonly target: Target;
+      readonly to: { readonly receiver: Receiver; readonly tag: number };
+      readonly again: () => void;
+      readonly command: Command | undefined;
+    },
+  ): void {
+    const parking = command === undefined ? parkedWait : parkingOf(target, command);
+    const refusal = this.#parked.add(parking);
+    if (refusal !== undefined) {
+      this.answer(to.receiver, to.tag, { accepted: false, rejection: refusal });
+      return;
+    }
+    reading.then(
+      () => {
+        this.#parked.remove(parking);
+        again();
+      },
+      (error: unknown) => {
+        this.#parked.remove(parking);
+        this.#refuseUnreadable(to, error);
+      },
+    );
   }
 
   #refuseUnreadable(
@@ -323,9 +369,15 @@ export class Loop {
     );
   }
 
-  /** Refuses at once: a refusal because nothing can become durable any more need not wait. */
+  /**
+   * Refuses at once: a refusal because nothing can become durable any more need not wait. A receiver that still holds what is not durable is told
+   * nothing, since its release would give all of it away; the failure ends it by itself.
+   */
   refuse(to: { readonly receiver: Receiver; readonly tag: number }, rejection: Rejection): void {
     this.#parts.observe.meter.rejected(rejection);
+    if (to.receiver !== this.promises && this.#turns.isHeldFor(to.receiver)) {
+      return;
+    }
     to.receiver.outcome(to.tag, { accepted: false, rejection });
     to.receiver.prepare();
     to.receiver.release(this.position());

@@ -16,6 +16,7 @@ import type { Clock, Random, Timers } from "./ports.js";
 import { PositionCodec } from "./position.js";
 import { PositionJudge } from "./position-judge.js";
 import { Residency } from "./residency.js";
+import type { Resident } from "./resident.js";
 import { Sessions } from "./sessions.js";
 import { finishEpoch } from "./storage/begin-epoch.js";
 import { Blobs } from "./storage/blobs.js";
@@ -131,7 +132,10 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       ...{ positions, store, partition, hold },
       head: () => loop.durableHead,
     }),
-    lists: new Lists({ store, partition, residency, runs, ready }),
+    lists: new Lists({
+      ...{ store, partition, residency, runs, ready },
+      unsaved: () => unsavedRuns(loop, checkpointer),
+    }),
     blobs: new Blobs({ store, fence, partition, loop, timers, ready, admit }),
     ...{ namespaces: recovery.namespaces, storeRun: recovery.storeRun },
     openWorkKnown: ready,
@@ -149,6 +153,15 @@ function codecOf(
     ...{ storeId, epoch, partition, secret },
     keptThrough: (earlier) => keptThrough(epochs, earlier),
   });
+}
+
+/** Every run in memory with something that is in no rows: handed to the store, or gathered just now. */
+export function* unsavedRuns(
+  loop: Loop,
+  checkpointer: Checkpointer,
+): Generator<Resident, void, undefined> {
+  yield* loop.gathering;
+  yield* checkpointer.unsavedRuns();
 }
 
 /** The scrubber, which begins when all that is open is known. */

@@ -140,7 +140,7 @@ export class OpenWork {
       return;
     }
     this.#disarm(key, before);
-    const deadline = { run, task, dueMs };
+    const deadline = { run, task, dueMs, queuedIn: 0 };
     this.#armed.set(key, deadline);
     this.#deadlines.add(deadline);
   }
@@ -264,7 +264,7 @@ export class OpenWork {
   #disarm(key: number, deadline: TaskDeadline | undefined): void {
     if (deadline !== undefined) {
       this.#armed.delete(key);
-      this.#deadlines.remove(deadline, deadline.dueMs);
+      this.#deadlines.remove(deadline);
     }
   }
 

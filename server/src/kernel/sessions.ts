@@ -115,6 +115,7 @@ export class Sessions {
     const { leases } = this.#loop.work;
     const lostHandles: number[] = [];
     const held = new Set<Lease>();
+    const before = [...session.leases.values(), ...leases.restoredOf(session.id)];
     session.leases.clear();
     for (const [handle, lease] of found) {
       // It may have ended while the runs of others were read.
@@ -126,15 +127,20 @@ export class Sessions {
         session.reserve(handle);
       }
     }
-    this.#takeBack(session, held);
+    this.#takeBack(
+      session,
+      before.filter((lease) => !held.has(lease)),
+    );
     return lostHandles;
   }
 
-  /** Ends the leases of a session that it did not name. */
-  #takeBack(session: Session, held: ReadonlySet<Lease>): void {
-    for (const lease of [...this.#loop.work.leases.values()]) {
+  /** Ends leases that their session did not name. */
+  #takeBack(session: Session, unnamed: readonly Lease[]): void {
+    const { leases } = this.#loop.work;
+    for (const lease of unnamed) {
+      const isOpen = leases.find(lease.runNumber, lease.task) === lease;
       const isOfNamesake = lease.session !== undefined && lease.session !== session;
-      if (lease.sessionId === session.id && !held.has(lease) && !isOfNamesake) {
+      if (isOpen && !isOfNamesake) {
         lease.session = undefined;
         this.#takeBackIfOf(session.namespace, lease);
       }

@@ -49,6 +49,11 @@ export class Turns {
     return this.#durableHead;
   }
 
+  /** Runs with events in the turn that gathers. */
+  get gathering(): readonly Resident[] {
+    return this.#turn.touched;
+  }
+
   /** Time that the events which gather now are told from. */
   get baseMs(): number {
     return this.#turn.baseMs;
@@ -63,6 +68,11 @@ export class Turns {
   register(receiver: Receiver): void {
     this.#turn.receivers.add(receiver);
     this.schedule();
+  }
+
+  /** True while a receiver holds something of a turn that is not durable. */
+  isHeldFor(receiver: Receiver): boolean {
+    return this.#turn.receivers.has(receiver) || this.#inFlight?.receivers.has(receiver) === true;
   }
 
   /** Adds an event that was applied to a resident's state. */

@@ -56,6 +56,36 @@ describe("the history of a run", () => {
       { numRuns: 60 },
     );
   });
+});
+
+describe("a part of the history of a run", () => {
+  it("is sought by a place in the log: no chunk before that place is read for its events", async () => {
+    const memory = await MemoryKernel.create();
+    const number = await start(memory, "r1");
+    await repeat(memory, "r1", 700);
+    await memory.time.advance(5000);
+    await lease(memory, "r1");
+    const { history, store } = memory.kernel;
+    const all = (await pagesOf(memory, number)).flat();
+    const chunksRead = { count: 0 };
+    const { get } = store;
+    store.get = (key) => {
+      chunksRead.count += key[0] === 0x18 ? 1 : 0;
+      return get.call(store, key);
+    };
+    for (const at of [0, 1, 300, 900, all.length - 2, all.length - 1, all.length]) {
+      chunksRead.count = 0;
+      const after = all[at - 1]?.sequence ?? 0;
+      const numbers: number[] = [];
+      for await (const page of history.readAfter(number, after)) {
+        const fresh = page.filter(({ event }) => event.sequence > after);
+        numbers.push(...fresh.map(({ event }) => event.number));
+      }
+      expect(numbers).toEqual(all.slice(at).map((event) => event.number));
+      const chunksAfter = Math.ceil((all.length - at) / CHUNK_EVENTS_MAX);
+      expect(chunksRead.count).toBeLessThan(chunksAfter + 12);
+    }
+  });
 
   it("comes in pages of a bounded number of events", async () => {
     const memory = await MemoryKernel.create();

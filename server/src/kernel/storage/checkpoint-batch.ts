@@ -50,6 +50,12 @@ export class CheckpointBatch {
   /** Last sequence that it saves: it must be durable before this is written. */
   lastSequence = 0;
   readonly #captured: Captured[] = [];
+
+  /** The runs that it saves. */
+  get residents(): readonly Resident[] {
+    return this.#captured.map(({ resident }) => resident);
+  }
+
   readonly #source: BatchSource;
   readonly #rows: RowWriter;
   readonly #onFault: (resident: Resident, error: unknown) => void;

@@ -121,6 +121,12 @@ export class Checkpointer implements LoopListener {
     return this.#unsavedBytes;
   }
 
+  /** Every run with something handed over that is in no rows; one may come twice. */
+  *unsavedRuns(): Generator<Resident, void, undefined> {
+    yield* this.#dirty.values();
+    yield* this.#checkpoint?.batch.residents ?? [];
+  }
+
   /** True once `close` was called. */
   get isClosing(): boolean {
     return this.#isClosing;

@@ -59,6 +59,12 @@ export class DirtyRuns {
     }
   }
 
+  /** Every run that waits to be saved. */
+  *values(): Generator<Resident, void, undefined> {
+    yield* this.#recovered.values();
+    yield* this.#dirty.values();
+  }
+
   /** Bytes of events that are in no rows. */
   unsavedBytes(): number {
     return this.#recovered.unsavedBytes() + this.#dirty.unsavedBytes();
@@ -104,9 +110,18 @@ class Queue {
     return isOn;
   }
 
+  *values(): Generator<Resident, void, undefined> {
+    for (let at = this.#head; at < this.#runs.length; at++) {
+      const resident = this.#runs[at];
+      if (resident !== undefined) {
+        yield resident;
+      }
+    }
+  }
+
   unsavedBytes(): number {
     let bytes = 0;
-    for (const { slices } of this.#runs.slice(this.#head)) {
+    for (const { slices } of this.values()) {
       for (const slice of slices) {
         bytes += slice.bytes.length;
       }

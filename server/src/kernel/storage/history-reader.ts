@@ -58,6 +58,29 @@ export class HistoryReader {
     }
   }
 
+  /** The same from the first event after a place in the log on: what lies before it is not read, but for its own chunk. @throws StoreDamaged */
+  async *readAfter(
+    number: number,
+    sequence: number,
+  ): AsyncGenerator<readonly WatchedEvent[], void, undefined> {
+    const resident = await this.#load(number);
+    if (resident !== undefined) {
+      yield* this.read(number, this.#numberAfter(resident, sequence));
+    }
+  }
+
+  /** Number of an event with all that come after the sequence behind it, at most a chunk or slice too early. */
+  #numberAfter({ number, slices, stored }: Resident, sequence: number): number {
+    const inMemory = slices.findLast(({ firstSequence }) => firstSequence <= sequence);
+    return (
+      inMemory?.firstEventNumber ??
+      new ChunkCursor(this.#parts.runs, number).numberBefore(
+        sequence,
+        stored.chunks.nextChunkNumber,
+      )
+    );
+  }
+
   #fill(page: PageOfEvents, resident: Resident, cursor: ChunkCursor): void {
     const firstInMemory = resident.stored.chunks.nextEventNumber;
     if (page.next < firstInMemory) {
@@ -156,12 +179,25 @@ class ChunkCursor {
     return isHeld ? held : undefined;
   }
 
+  /** First event of the last chunk that begins at a sequence or before it; 1 when none does. */
+  numberBefore(sequence: number, count: number): number {
+    if (count === 0) {
+      return 1;
+    }
+    return this.#last(count, (chunk) => firstSequenceOf(chunk) <= sequence).firstEventNumber;
+  }
+
   #search(event: number, count: number): Chunk {
+    return this.#last(count, ({ firstEventNumber }) => firstEventNumber <= event);
+  }
+
+  /** The last of the first `count` (≥ 1) chunks that is early enough; the first, when none is. */
+  #last(count: number, isEarly: (chunk: Chunk) => boolean): Chunk {
     let low = 0;
     let high = count - 1;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (chunkAt(this.#runs.source, this.#run, middle).firstEventNumber <= event) {
+      if (isEarly(chunkAt(this.#runs.source, this.#run, middle))) {
         low = middle;
       } else {
         high = middle - 1;
@@ -169,4 +205,9 @@ class ChunkCursor {
     }
     return chunkAt(this.#runs.source, this.#run, low);
   }
+}
+
+function firstSequenceOf(chunk: Chunk): number {
+  const [first] = chunk.slices();
+  return first?.firstSequence ?? 0;
 }

@@ -34,6 +34,8 @@ export interface Listing<T> {
 export interface ListedRuns {
   readonly residency: Residency;
   readonly runs: StoredRuns;
+  /** Every run in memory that has something newer than its rows; one may come twice. */
+  readonly unsaved: () => Iterable<Resident>;
 }
 
 /** Candidates that one page may look at; a list that finds little gives short pages. */
@@ -77,7 +79,7 @@ export async function readPage<T>(
 }
 
 function candidatesInMemory<T>(
-  { residency }: ListedRuns,
+  { unsaved }: ListedRuns,
   listing: Listing<T>,
   after: Uint8Array | undefined,
 ): Candidate[] {
@@ -89,7 +91,7 @@ function candidatesInMemory<T>(
       }
     }
   };
-  for (const resident of residency.values()) {
+  for (const resident of new Set(unsaved())) {
     if (resident.isDirty && resident !== listing.always) {
       look(resident);
     }

@@ -28,6 +28,8 @@ export interface ListsParts {
   readonly partition: number;
   readonly residency: Residency;
   readonly runs: StoredRuns;
+  /** Every run in memory that has something newer than its rows; one may come twice. */
+  readonly unsaved: () => Iterable<Resident>;
   /** Resolves when every run of the log's tail is in memory: the promise of `StartUp.begin`. */
   readonly ready: Promise<void>;
   /** Index rows read at once. Default 200. */
@@ -209,9 +211,8 @@ export class Lists {
 
   /** Number of the aggregate that holds an operation key: in memory, in the tail or in rows. */
   findOperation(namespace: string, operationKey: string): number | undefined {
-    for (const { run, number, isDirty } of this.#parts.residency.values()) {
+    for (const { run, number } of this.#parts.unsaved()) {
       const isThere =
-        isDirty &&
         run.namespace === namespace &&
         (run.operationsByKey.has(operationKey) || run.proposalsByKey.has(operationKey));
       if (isThere) {

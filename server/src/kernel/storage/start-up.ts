@@ -4,6 +4,7 @@ import type { RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
 import { readPages } from "../../log/store-scan.js";
 import type { Loop } from "../loop.js";
+import { NumberSet } from "../number-set.js";
 import type { Timers } from "../ports.js";
 import type { Resident } from "../resident.js";
 import type { Checkpointer } from "./checkpointer.js";
@@ -42,8 +43,8 @@ const loadsPerRelief = 1000;
  */
 export class StartUp {
   readonly #parts: StartUpParts;
-  /** Runs older than this process that were read in it. */
-  readonly #registered = new Set<number>();
+  /** Runs older than this process that were read in it: a bit each, since a long life reads them all. */
+  readonly #registered = new NumberSet();
   readonly #firstNewRun: number;
   readonly #openRuns = new OpenRunWalk();
   #isClosed = false;

@@ -55,7 +55,7 @@ export async function* readWatched(
   if (range.after.sequence >= range.through) {
     return; // From now on: nothing of its past is wanted.
   }
-  for await (const page of parts.history.read(runNumber, 1)) {
+  for await (const page of parts.history.readAfter(runNumber, range.after.sequence)) {
     const events = page.filter(
       ({ event }) => event.sequence > range.after.sequence && event.sequence <= range.through,
     );

@@ -90,6 +90,26 @@ export class Crashing {
   }
 
   async do(deed: Deed): Promise<void> {
+    await this.#do(deed);
+    this.#expectUnsavedKnown();
+  }
+
+  /** Lists look at these runs in memory and at no other. */
+  #expectUnsavedKnown(): void {
+    const { kernel } = this.memory;
+    const told = new Set<number>();
+    for (const { number } of kernel.unsavedRuns()) {
+      told.add(number);
+    }
+    for (const resident of kernel.residency.values()) {
+      expect([resident.number, told.has(resident.number)]).toEqual([
+        resident.number,
+        resident.isDirty,
+      ]);
+    }
+  }
+
+  async #do(deed: Deed): Promise<void> {
     const { memory } = this;
     switch (deed.kind) {
       case "start":

@@ -43,8 +43,12 @@ export class ListedWorld {
 
   /** Lists that read two index rows at once, so that much may happen between. */
   get lists(): Lists {
-    const { store, residency, runs, ready } = this.kernel;
-    return new Lists({ store, partition: testPartition, residency, runs, ready, pageRows: 2 });
+    const { kernel } = this;
+    const { store, residency, runs, ready } = kernel;
+    return new Lists({
+      ...{ store, partition: testPartition, residency, runs, ready, pageRows: 2 },
+      unsaved: () => kernel.unsavedRuns(),
+    });
   }
 
   static async create(): Promise<ListedWorld> {
