@@ -18,8 +18,7 @@ function print(message: unknown): void {
 async function runOnce(plan: PlanRef<Content, Content>): Promise<number | undefined> {
   const startMs = performance.now();
   const input = makeContent();
-  const run = await client.start(plan, input, { runId: randomUUID() });
-  const output = await run.result();
+  const output = await client.execute(plan, input, { runId: randomUUID() });
   return output.content === input.content ? performance.now() - startMs : undefined;
 }
 
