@@ -4,6 +4,8 @@ import { moveTask } from "@pawl/server/core/apply/move-task.js";
 import { moveOperation } from "@pawl/server/core/apply/operations.js";
 import { applyRunClosed } from "@pawl/server/core/apply/run-ends.js";
 import {
+  inputStatusName,
+  inputTransitions,
   isFinal,
   isLegal,
   isProposalOpen,
@@ -66,6 +68,7 @@ const allowed = {
     "REVOKED →",
     "STALE →",
   ],
+  input: ["OPEN → ANSWERED EXPIRED WITHDRAWN", "ANSWERED →", "EXPIRED →", "WITHDRAWN →"],
 };
 
 function inWords<S extends number>(
@@ -81,6 +84,7 @@ describe("the tables", () => {
     expect(inWords(runTransitions, runStatusName)).toEqual(allowed.run);
     expect(inWords(operationTransitions, operationStatusName)).toEqual(allowed.operation);
     expect(inWords(proposalTransitions, proposalStatusName)).toEqual(allowed.proposal);
+    expect(inWords(inputTransitions, inputStatusName)).toEqual(allowed.input);
   });
 
   it("agree with the words for ended and settled", () => {

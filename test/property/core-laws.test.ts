@@ -348,6 +348,8 @@ const allEvents = [
   "proposalDecided",
   "proposalEnded",
   "namespaceCreated",
+  "signalReceived",
+  "inputAnswered",
 ];
 
 type Body = Recorded["body"];
@@ -407,6 +409,12 @@ function finalParts(run: MutableRun): Map<string, unknown> {
   }
   for (const wait of run.waits.filter(({ closedAtMs }) => closedAtMs !== 0)) {
     parts.set(`wait ${wait.number}`, structuredClone(wait));
+  }
+  for (const signal of run.signals.filter(({ takenBy }) => takenBy !== undefined)) {
+    parts.set(`signal ${signal.number}`, structuredClone(signal));
+  }
+  for (const input of run.inputs.filter(({ closedAtMs }) => closedAtMs !== 0)) {
+    parts.set(`input ${input.number}`, structuredClone(input));
   }
   return parts;
 }

@@ -1,15 +1,19 @@
 import {
+  decodeInputRow,
   decodeOperationRow,
   decodeProposalRow,
   decodeReviewRow,
   decodeRunRow,
+  decodeSignalRow,
   decodeStepRow,
   decodeTaskRow,
   decodeWaitRow,
+  encodeInputRow,
   encodeOperationRow,
   encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
+  encodeSignalRow,
   encodeStepRow,
   encodeTaskRow,
   encodeWaitRow,
@@ -48,6 +52,8 @@ function throughDisk(rows: RunRows): RunRows {
     reviews: rows.reviews.map((row) => decodeReviewRow(encodeReviewRow(row))),
     waits: rows.waits.map((row) => decodeWaitRow(encodeWaitRow(row))),
     proposals: rows.proposals.map((row) => decodeProposalRow(encodeProposalRow(row))),
+    signals: rows.signals.map((row) => decodeSignalRow(encodeSignalRow(row))),
+    inputs: rows.inputs.map((row) => decodeInputRow(encodeInputRow(row))),
   };
 }
 
@@ -65,6 +71,7 @@ function expectRestored(run: MutableRun): void {
   const alone = {
     run: inside,
     ...{ tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] },
+    ...{ signals: [], inputs: [] },
   };
   expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
 }

@@ -12,7 +12,7 @@ import { codeAndReason } from "./support/refusal.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
-import { waitCases } from "./support/wait-cases.js";
+import { messageCases, waitCases } from "./support/wait-cases.js";
 import { operationCases, reviewCases, workerCases } from "./support/work-cases.js";
 import { buildWorld } from "./support/world.js";
 
@@ -22,6 +22,7 @@ const cases: readonly Case[] = [
   ...runCases,
   ...workerCases,
   ...waitCases,
+  ...messageCases,
   ...operationCases,
   ...reviewCases,
   ...adminCases,

@@ -1,10 +1,11 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claim, complete, json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
-import { timer } from "./support/wait-cases.js";
+import { askingRun, timer } from "./support/wait-cases.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
@@ -92,5 +93,84 @@ describe("GetRecords", () => {
     expect(inOrder.map(({ name }) => name)).toEqual(
       Array.from({ length: 12 }, (_, turn) => [`s${turn}`, `t${turn}`]).flat(),
     );
+  });
+});
+
+describe.each(["grpc", "json"] as const)("an input request over %s", (protocol) => {
+  test("is found in the inbox, answered once, and its task goes on with the answer", async () => {
+    const client = server[protocol];
+    const inputId = await askingRun(client, "r");
+    await askingRun(client, "other", { addressee: "bob", schema: "" });
+    const forAnn = await client.unary(run.listInputs, { addressee: "ann" });
+    expect(forAnn.inputs).toMatchObject([
+      { inputId, runId: "r", task: "only", question: "How much?", version: 1 },
+    ]);
+    expect((await client.unary(run.listInputs, {})).inputs).toHaveLength(2);
+    const answer = { case: "given", value: json({ cents: 5 }) } as const;
+    const request = { inputId, expectedVersion: 1, answer };
+    expect(await client.unary(run.provideInput, request)).toMatchObject({
+      existing: false,
+      version: 2,
+    });
+    expect((await client.unary(run.provideInput, request)).existing).toBe(true);
+    expect((await client.unary(run.listInputs, { addressee: "ann" })).inputs).toEqual([]);
+    const { input } = await client.unary(run.getInput, { inputId });
+    expect(input).toMatchObject({ status: InputStatus.ANSWERED, answeredBy: "local" });
+    const { outcomes } = await claim(client, "kind-r");
+    expect(outcomes).toMatchObject([
+      { name: "ask", outcome: { case: "input", value: { inputId, answer: { case: "given" } } } },
+    ]);
+  });
+});
+
+describe("the check of an answer", () => {
+  test("says what does not fit, and cuts off a pattern that never ends", async () => {
+    const client = server.grpc;
+    const schema = JSON.stringify({ type: "string", pattern: "^(a+)+$" });
+    const inputId = await askingRun(client, "r", { schema });
+    const refusedWith = async (value: unknown): Promise<string> => {
+      const answer = { case: "given", value: json(value) } as const;
+      const given = client.unary(run.provideInput, { inputId, expectedVersion: 1, answer });
+      return await given.then(String, (error: Error) => error.message);
+    };
+    expect(await refusedWith(5)).toContain("answer must be string");
+    expect(await refusedWith(`${"a".repeat(60)}!`)).toContain("took longer than 1000 ms");
+    expect(await refusedWith(6)).toContain("answer must be string");
+  });
+});
+
+describe.each(["grpc", "json"] as const)("a signal over %s", (protocol) => {
+  test("that comes early, twice, and with content above the inline bound is taken once, whole", async () => {
+    const client = server[protocol];
+    const first = await leasedRun(client, "r");
+    const payload = json("x".repeat(40_000));
+    const request = { runId: "r", name: "go", requestId: "q1", payload };
+    expect((await client.unary(run.sendSignal, request)).existing).toBe(false);
+    expect((await client.unary(run.sendSignal, request)).existing).toBe(true);
+    const subject = { case: "signal", value: { signal: "go" } } as const;
+    const waits = [{ name: "go", subject }];
+    const { status } = await client.unary(work.suspend, { lease: leaseRef(first), waits });
+    expect(status).toBe(TaskStatus.READY);
+    const { outcomes } = await claim(client, "kind-r");
+    const [{ outcome } = {}] = outcomes;
+    expect(outcome).toMatchObject({
+      case: "signal",
+      value: { principal: "local", payload: { body: { case: "blob" } } },
+    });
+  });
+
+  test("beside a start reaches the run, new or not", async () => {
+    const client = server[protocol];
+    const signal = { name: "go", requestId: "q1", payload: json(1) };
+    const start = { runs: [oneTask("r", "kind-r", { signal })] };
+    expect((await client.unary(run.startRuns, start)).results[0]?.existing).toBe(false);
+    const again = { runs: [oneTask("r", "kind-r", { signal: { ...signal, requestId: "q2" } })] };
+    expect((await client.unary(run.startRuns, again)).results[0]?.existing).toBe(true);
+    const lease = leaseRef(await claim(client, "kind-r"));
+    const wait = (name: string) =>
+      ({ name, subject: { case: "signal", value: { signal: "go" } } }) as const;
+    await client.unary(work.suspend, { lease, waits: [wait("one"), wait("two")] });
+    const { outcomes } = await claim(client, "kind-r");
+    expect(outcomes.map(({ name }) => name)).toEqual(["one", "two"]);
   });
 });

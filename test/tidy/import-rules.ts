@@ -43,7 +43,7 @@ const RULES: Readonly<Record<Zone, Rule>> = {
   access: { zones: ["access", "core"], packages: [], mayUseNode: true },
   rpc: {
     zones: ["rpc", "access", "kernel", "core", "observe", "proto"],
-    packages: [PROTOBUF, ...TRANSPORT, "canonicalize"],
+    packages: [PROTOBUF, ...TRANSPORT, "ajv", "canonicalize"],
     mayUseNode: true,
   },
   observe: { zones: ["observe", "proto"], packages: ["pino", "prom-client"], mayUseNode: true },

@@ -1,11 +1,13 @@
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
+import { applyInputAnswered } from "./apply/inputs.js";
 import { applyOperationEvent } from "./apply/operations.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
+import { applySignalReceived } from "./apply/signals.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
 import {
   applyAttemptFailed,
@@ -127,6 +129,12 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       break;
     case "taskSuspended":
       applyTaskSuspended(run, body.value, meta, hooks);
+      break;
+    case "signalReceived":
+      applySignalReceived(run, body.value, meta);
+      break;
+    case "inputAnswered":
+      applyInputAnswered(run, body.value, meta);
       break;
     case "waitEnded":
       applyWaitEnded(run, body.value, meta, hooks);

@@ -19,6 +19,8 @@ export type Command =
   | FailTask
   | ConfirmCancel
   | SuspendTask
+  | SendSignal
+  | ProvideInput
   | RecordStep
   | IntendOperation
   | ObserveOperation
@@ -49,6 +51,8 @@ export interface StartRun {
   readonly fingerprint: Uint8Array;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
   readonly traceparent: string;
+  /** A signal sent with the start; undefined: none. */
+  readonly signal?: Omit<SendSignal, "kind" | "expectedVersion"> | undefined;
 }
 
 /** Gives a READY task to a worker. Made by the dispatcher alone. */
@@ -107,7 +111,26 @@ export type WaitSubject =
       readonly due: { readonly afterMs: number } | { readonly atMs: number };
     }
   /** The decision about a proposal of the run, by its number. */
-  | { readonly case: "proposal"; readonly proposal: number };
+  | { readonly case: "proposal"; readonly proposal: number }
+  | SignalToWaitFor
+  | InputToAskFor;
+
+/** A signal, for so long. */
+interface SignalToWaitFor {
+  readonly case: "signal";
+  readonly signal: string;
+  readonly timeoutMs: number | undefined;
+}
+
+/** An answer, for so long. */
+interface InputToAskFor {
+  readonly case: "input";
+  readonly question: string;
+  readonly addressee: string;
+  readonly schema: string;
+  readonly expiresInMs: number | undefined;
+  readonly fingerprint: Uint8Array;
+}
 
 /** One thing that a task waits for. */
 export interface WaitFor {
@@ -125,6 +148,25 @@ export interface SuspendTask {
   /** All that is waited for, each identity once. */
   readonly waits: readonly WaitFor[];
   readonly progress: Uint8Array | undefined;
+}
+
+/** Sends a signal into a run. */
+export interface SendSignal {
+  readonly kind: "SendSignal";
+  readonly name: string;
+  readonly payload: Uint8Array | undefined;
+  readonly requestId: string;
+  readonly expectedVersion: number | undefined;
+}
+
+/** Answers or declines an input request. */
+export interface ProvideInput {
+  readonly kind: "ProvideInput";
+  readonly input: number;
+  readonly expectedVersion: number;
+  readonly answer:
+    | { readonly case: "given"; readonly value: Uint8Array }
+    | { readonly case: "declined"; readonly value: string };
 }
 
 /** Records a step. */

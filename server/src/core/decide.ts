@@ -14,10 +14,12 @@ import { decideLeaseTask } from "./decide/lease-task.js";
 import { decideObserveOperation } from "./decide/observe-operation.js";
 import { decidePauseRun, decideResumeRun } from "./decide/pause-run.js";
 import { decideProposeAction } from "./decide/propose-action.js";
+import { decideProvideInput } from "./decide/provide-input.js";
 import { decideReconcileOperation } from "./decide/reconcile-operation.js";
 import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
+import { decideSendSignal } from "./decide/send-signal.js";
 import { decideStartRun } from "./decide/start-run.js";
 import { decideSuspendTask } from "./decide/suspend-task.js";
 import type { Decision } from "./decision.js";
@@ -43,6 +45,10 @@ export function decide(
       return decideFailTask(run, command, ctx);
     case "ConfirmCancel":
       return decideConfirmCancel(run, command, ctx);
+    case "SendSignal":
+      return decideSendSignal(run, command, ctx);
+    case "ProvideInput":
+      return decideProvideInput(run, command, ctx);
     case "SuspendTask":
       return decideSuspendTask(run, command, ctx);
     case "RecordStep":

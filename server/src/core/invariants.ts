@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { findMessageViolations, findUnfinishedMessages } from "./invariants/messages.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
@@ -24,6 +25,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findReviewViolations(run),
     ...findWaitViolations(run),
     ...findProposalViolations(run),
+    ...findMessageViolations(run),
   ];
 }
 
@@ -48,7 +50,13 @@ export function findUnfinished(run: Run): readonly Violation[] {
         run.tasks[task]?.status !== TaskStatus.NEEDS_REVIEW,
     )
     .map(({ number }) => violation(`review ${number}`, "a task that waits for it", "it does not"));
-  return [...needless, ...moot, ...findNeedlessProposals(run), ...findUnfinishedRun(run)];
+  return [
+    ...needless,
+    ...moot,
+    ...findUnfinishedMessages(run),
+    ...findNeedlessProposals(run),
+    ...findUnfinishedRun(run),
+  ];
 }
 
 function findUnfinishedRun(run: Run): readonly Violation[] {

@@ -33,6 +33,18 @@ export const limits = {
   stepsMax: 100_000,
   /** Waits of one run, those included that have ended. */
   waitsMax: 100_000,
+  /** Signals of one run, those included that were taken. */
+  signalsMax: 100_000,
+  /** Signals of one run that no task has taken yet. */
+  keptSignalsMax: 1_000,
+  /** What those may take together. */
+  keptSignalBytesMax: 1_048_576,
+  /** The question of an input request, in bytes of UTF-8. */
+  questionBytesMax: 4_000,
+  /** The JSON Schema of an input request. */
+  schemaBytesMax: 16_384,
+  /** An answer that a schema is to check. */
+  checkedAnswerBytesMax: 262_144,
   /** Operations of one run. */
   operationsMax: 100_000,
   /** An offer must be acknowledged within this time. */

@@ -10,6 +10,8 @@ export type RejectionReason =
   | "PAWL_REVIEW_NOT_FOUND"
   | "PAWL_PROPOSAL_NOT_FOUND"
   | "PAWL_BLOB_NOT_FOUND"
+  | "PAWL_INPUT_NOT_FOUND"
+  | "PAWL_ANSWER_REFUSED"
   | "PAWL_FINGERPRINT_CONFLICT"
   | "PAWL_STALE_VERSION"
   | "PAWL_STALE_INTENT"
@@ -108,7 +110,8 @@ export type FindableEntity =
   | "operation"
   | "review"
   | "proposal"
-  | "blob";
+  | "blob"
+  | "input";
 
 const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   namespace: "PAWL_NAMESPACE_NOT_FOUND",
@@ -118,6 +121,7 @@ const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   review: "PAWL_REVIEW_NOT_FOUND",
   proposal: "PAWL_PROPOSAL_NOT_FOUND",
   blob: "PAWL_BLOB_NOT_FOUND",
+  input: "PAWL_INPUT_NOT_FOUND",
 };
 
 /** Builds the refusal of something that does not exist. */
@@ -152,7 +156,7 @@ export function fingerprintConflict(conflict: Conflict): Rejection {
   const { entity, id, differs } = conflict;
   // A decision has no other identity that a second one could take.
   const stays =
-    entity === "review"
+    entity === "review" || entity === "input"
       ? "The recorded decision stays."
       : "The recorded one stays; use another id for another request.";
   return {

@@ -7,6 +7,7 @@ import type {
 } from "@pawl/proto/log/v1/event_wire.js";
 import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
@@ -70,6 +71,16 @@ export interface MutableRun {
   proposalsByKey: Map<string, number>;
   /** Derived: numbers of the proposals that are PENDING or APPROVED. */
   openProposals: Set<number>;
+  signals: MutableSignal[];
+  /** Signal numbers by the id of their request. */
+  signalsByRequest: Map<string, number>;
+  /** Derived: numbers of the signals that no wait has taken, by name, in order. */
+  keptSignals: Map<string, number[]>;
+  /** Derived: how many signals are kept. */
+  keptSignalCount: number;
+  /** Derived: what they take, in bytes; see `signalBytes`. */
+  keptSignalBytes: number;
+  inputs: MutableInput[];
 }
 
 /** That a run is paused. */
@@ -236,6 +247,31 @@ export interface MutableProposal {
   intentId: string;
 }
 
+/** A signal. */
+export interface MutableSignal {
+  number: number;
+  name: string;
+  payload: Uint8Array | undefined;
+  requestId: string;
+  principal: string;
+  receivedAtMs: number;
+  /** Number of the wait that took it; undefined: it is kept. */
+  takenBy: number | undefined;
+}
+
+/** An input request. What it asks stands in the declaration of its wait. */
+export interface MutableInput {
+  number: number;
+  wait: number;
+  status: InputStatus;
+  version: number;
+  answer: Uint8Array | undefined;
+  /** Why it was declined; undefined unless it was. */
+  declined: string | undefined;
+  principal: string;
+  closedAtMs: number;
+}
+
 type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefined
   ? T
   : T extends ReadonlyMap<infer K, infer V>
@@ -262,6 +298,10 @@ export type Step = DeepReadonly<MutableStep>;
 export type Review = DeepReadonly<MutableReview>;
 /** What deciders see of a wait. */
 export type Wait = DeepReadonly<MutableWait>;
+/** What deciders see of a signal. */
+export type Signal = DeepReadonly<MutableSignal>;
+/** What deciders see of an input request. */
+export type Input = DeepReadonly<MutableInput>;
 
 /** What deciders see of a proposal. */
 export type Proposal = DeepReadonly<MutableProposal>;
@@ -274,4 +314,9 @@ export function stepIdentity(task: number, name: string, key: string | undefined
 /** Identity of a wait in its run: task, name, and whether and which key. Lengths make it injective. */
 export function waitIdentity(task: number, name: string, key: string | undefined): string {
   return stepIdentity(task, name, key);
+}
+
+/** What a kept signal takes, in bytes: its name, its content, and a little for itself. */
+export function signalBytes({ name, payload }: Pick<Signal, "name" | "payload">): number {
+  return 64 + name.length + (payload?.length ?? 0);
 }

@@ -1,3 +1,4 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
@@ -65,6 +66,18 @@ export const proposalTransitions: TransitionTable<ProposalStatus> = new Map<
   [P.STALE, []],
 ]);
 
+const I = InputStatus;
+/** States of an input request. */
+export const inputTransitions: TransitionTable<InputStatus> = new Map<
+  InputStatus,
+  readonly InputStatus[]
+>([
+  [I.OPEN, [I.ANSWERED, I.EXPIRED, I.WITHDRAWN]],
+  [I.ANSWERED, []],
+  [I.EXPIRED, []],
+  [I.WITHDRAWN, []],
+]);
+
 /** True when `to` may follow `from`. */
 export function isLegal<S extends number>(table: TransitionTable<S>, from: S, to: S): boolean {
   return table.get(from)?.includes(to) ?? false;
@@ -106,6 +119,10 @@ export function taskStatusName(status: TaskStatus): string {
 /** Name of a run's state without its prefix, for sentences. */
 export function runStatusName(status: RunStatus): string {
   return nameOf(R, status);
+}
+/** Name of an input request's state without its prefix, for sentences. */
+export function inputStatusName(status: InputStatus): string {
+  return nameOf(I, status);
 }
 /** Name of an operation's state without its prefix, for sentences. */
 export function operationStatusName(status: OperationStatus): string {

@@ -1,13 +1,21 @@
 import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { WaitSubject } from "./command.js";
+import { toHex } from "./identity/hex.js";
+
+/** What is waited for, as it is recorded. */
+export type DeclaredSubject = WaitDeclarationShape["subject"];
 
 /** What identifies what is waited for, as text: two waits of one name must agree in it. */
-export function describeSubject(subject: WaitSubject | WaitDeclarationShape["subject"]): string {
+export function describeSubject(subject: WaitSubject | DeclaredSubject): string {
   switch (subject.case) {
     case "timer":
       return "timer";
     case "proposal":
       return `proposal ${"proposal" in subject ? subject.proposal : subject.value.proposal}`;
+    case "signal":
+      return `signal ${"value" in subject ? subject.value.signal : subject.signal}`;
+    case "input":
+      return `input ${toHex("value" in subject ? subject.value.fingerprint : subject.fingerprint)}`;
     case undefined:
       return "nothing";
   }
@@ -21,6 +29,10 @@ export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): 
   switch (subject.case) {
     case "proposal":
       return `proposal:${subject.value.proposal}`;
+    case "signal":
+      return `signal ${subject.value.signal}`;
+    case "input":
+      return `input ${subject.value.input}`;
     case "timer":
     case undefined:
       return undefined;

@@ -92,6 +92,9 @@ export class Beginner {
       this.#parts.work.began(run);
       // Nothing follows from a first event: a run has at least one task, and an operation is under way or proposed.
       this.#parts.turns.push(resident, first, nowMs);
+      if (decision.events.length > 1) {
+        this.#parts.decider.applyMore(resident, decision.events.slice(1), nowMs);
+      }
       return { accepted: true, reply: decision.reply, run, runNumber: number };
     } catch (error) {
       const text = this.#parts.faults.record(number, first.case, error);

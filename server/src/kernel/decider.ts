@@ -90,6 +90,11 @@ export class Decider {
     }
   }
 
+  /** Applies what was decided together with the event that began an aggregate. */
+  applyMore(resident: Resident, events: readonly EventBody[], nowMs: number): void {
+    this.#applyAll(resident, events, nowMs);
+  }
+
   #applyAll(resident: Resident, events: readonly EventBody[], nowMs: number): void {
     this.#parts.work.current = resident.number;
     for (const body of events) {

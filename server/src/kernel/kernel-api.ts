@@ -155,6 +155,12 @@ export interface ProposalFilter {
   readonly addressee: string;
 }
 
+/** Filter of a list of open input requests. An empty addressee: all. */
+export interface InputFilter {
+  readonly namespace: string;
+  readonly addressee: string;
+}
+
 /** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */
 export interface KernelApi {
   /** Decides a command now, or as soon as its run is in memory, and tells the receiver. The streams use this. */
@@ -212,6 +218,12 @@ export interface KernelApi {
     filter: ProposalFilter,
     page: { size: number; token: string },
     project: (run: Run, runNumber: number, proposal: number) => T,
+  ): Promise<Page<T>>;
+  /** One page of open input requests across runs, oldest first. `inputId` of the API is `<run number>-<input number>`. */
+  listInputs<T>(
+    filter: InputFilter,
+    page: { size: number; token: string },
+    project: (run: Run, runNumber: number, input: number) => T,
   ): Promise<Page<T>>;
   /** Number of the aggregate that holds this operation key, or the proposal of it; undefined when there is none. */
   findOperation(namespace: string, operationKey: string): Promise<number | undefined>;

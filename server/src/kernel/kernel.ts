@@ -11,6 +11,7 @@ import type { DiskWatch } from "./disk-watch.js";
 import { gaugesOf } from "./gauges.js";
 import type { Hold } from "./hold.js";
 import type {
+  InputFilter,
   KernelApi,
   KernelInfo,
   OperationFilter,
@@ -269,6 +270,14 @@ export class Kernel implements KernelApi {
     project: (run: Run, runNumber: number, proposal: number) => T,
   ): Promise<Page<T>> {
     return this.#listed(this.#parts.lists.listProposals(filter, page, project));
+  }
+
+  listInputs<T>(
+    filter: InputFilter,
+    page: { size: number; token: string },
+    project: (run: Run, runNumber: number, input: number) => T,
+  ): Promise<Page<T>> {
+    return this.#listed(this.#parts.lists.listInputs(filter, page, project));
   }
 
   findOperation(namespace: string, operationKey: string): Promise<number | undefined> {

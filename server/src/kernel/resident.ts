@@ -28,6 +28,8 @@ export interface StoredParts {
   readonly reviews: readonly number[];
   readonly waits: readonly number[];
   readonly proposals: readonly number[];
+  readonly signals: readonly number[];
+  readonly inputs: readonly number[];
   /** Steps never change: their number is enough. */
   readonly steps: number;
 }

@@ -13,8 +13,8 @@
  * | 12 | operation | runNumber u64, number u32 | row |
  * | 13 | step | runNumber u64, number u32 | row |
  * | 14 | proposal | runNumber u64, number u32 | row |
- * | 15 | input request (reserved) | runNumber u64, number u32 | row |
- * | 16 | signal (reserved) | runNumber u64, number u32 | row |
+ * | 15 | input request | runNumber u64, number u32 | row |
+ * | 16 | signal | runNumber u64, number u32 | row |
  * | 17 | review (reserved) | runNumber u64, number u32 | row |
  * | 18 | history chunk | runNumber u64, chunkNumber u32 | chunk |
  * | 19 | wait | runNumber u64, number u32 | row |
@@ -140,9 +140,9 @@ export const operationKey: KeyCodec<InRunKey> = keyCodec(0x12, inRun);
 export const stepKey: KeyCodec<InRunKey> = keyCodec(0x13, inRun);
 /** A proposal of a long run. */
 export const proposalKey: KeyCodec<InRunKey> = keyCodec(0x14, inRun);
-/** Reserved for input requests. */
+/** An input request of a long run. */
 export const inputRequestKey: KeyCodec<InRunKey> = keyCodec(0x15, inRun);
-/** Reserved for signals. */
+/** A signal of a long run. */
 export const signalKey: KeyCodec<InRunKey> = keyCodec(0x16, inRun);
 /** A review of a long run. */
 export const reviewKey: KeyCodec<InRunKey> = keyCodec(0x17, inRun);

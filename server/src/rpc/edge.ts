@@ -5,11 +5,13 @@ import type { Gate } from "./access/gate.js";
 import type { JsonDigester } from "./digest/json-digester.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { PlanSource } from "./plan-source.js";
+import type { SchemaChecker } from "./schema/schema-checker.js";
 
 /** What every handler and stream of the edge works with. */
 export interface Edge {
   readonly kernel: KernelApi;
   readonly digester: JsonDigester;
+  readonly schemas: SchemaChecker;
   readonly plans: PlanSource;
   readonly timers: Timers;
   readonly random: Random;

@@ -4,6 +4,7 @@ import { CallerGone } from "./call-scope.js";
 import { JsonDigesterError } from "./digest/json-digester.js";
 import type { Edge } from "./edge.js";
 import { internalFault, unavailable } from "./refusals.js";
+import { SchemaCheckerError } from "./schema/schema-checker.js";
 import { StatusError } from "./status-error.js";
 
 /**
@@ -27,6 +28,9 @@ export function rejectionOf(edge: Edge, error: unknown, where: string): Rejectio
   }
   if (error instanceof JsonDigesterError) {
     return unavailable("its digest thread has ended");
+  }
+  if (error instanceof SchemaCheckerError) {
+    return unavailable("its schema checker has ended");
   }
   edge.onFault(error, where);
   const damage = damaged(error);

@@ -35,6 +35,7 @@ import { Lifecycle } from "./lifecycle.js";
 import { faultReporter, pagesOf } from "./observed.js";
 import { PlanSource } from "./plan-source.js";
 import { Port } from "./port.js";
+import { SchemaChecker } from "./schema/schema-checker.js";
 import { healthHandlers } from "./standard/health.js";
 import { Reflection } from "./standard/reflection.js";
 import { SubmitStream } from "./streams/submit-stream.js";
@@ -141,6 +142,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     injector.destroy();
     opened.destroy();
     await edge.digester.close();
+    await edge.schemas.close();
   };
   return {
     host,
@@ -162,6 +164,7 @@ function createEdge(options: ServeOptions, metrics: Metrics, credentials: Creden
   return {
     kernel: options.kernel,
     digester: new JsonDigester(),
+    schemas: new SchemaChecker(),
     plans: new PlanSource(),
     timers: options.timers ?? nodeTimers,
     random: options.random ?? nodeRandom,

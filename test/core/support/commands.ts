@@ -14,10 +14,12 @@ import type {
   ObservedOutcome,
   ObserveOperation,
   PauseRun,
+  ProvideInput,
   ReconcileOperation,
   RecordStep,
   ResolveReview,
   ResumeRun,
+  SendSignal,
   StartRun,
   SuspendTask,
   TerminateRun,
@@ -110,6 +112,46 @@ export function suspend(leaseVersion: number, parts: Partial<SuspendTask> = {}):
 /** A timer, by default `pause`, due 1 s later. */
 export function timer(afterMs = 1000, parts: Partial<WaitFor> = {}): WaitFor {
   return { name: "pause", key: undefined, subject: { case: "timer", due: { afterMs } }, ...parts };
+}
+
+/** A wait for the signal `go`. */
+export function signalWait(timeoutMs?: number, parts: Partial<WaitFor> = {}): WaitFor {
+  const subject = { case: "signal", signal: "go", timeoutMs } as const;
+  return { name: "go", key: undefined, subject, ...parts };
+}
+
+/** Asks "How much?" of Ann. */
+export function inputWait(expiresInMs?: number, parts: Partial<WaitFor> = {}): WaitFor {
+  const asked = {
+    question: "How much?",
+    addressee: "ann",
+    schema: "",
+    fingerprint: fingerprint(7),
+  };
+  return {
+    name: "ask",
+    key: undefined,
+    subject: { case: "input", ...asked, expiresInMs },
+    ...parts,
+  };
+}
+
+/** Sends the signal `go` in request `q1`. */
+export function sendSignal(parts: Partial<SendSignal> = {}): SendSignal {
+  return {
+    kind: "SendSignal",
+    name: "go",
+    payload: payload(1),
+    requestId: "q1",
+    expectedVersion: undefined,
+    ...parts,
+  };
+}
+
+/** Answers input request 0 with 5. */
+export function provideInput(parts: Partial<ProvideInput> = {}): ProvideInput {
+  const answer = { case: "given", value: payload(5) } as const;
+  return { kind: "ProvideInput", input: 0, expectedVersion: 1, answer, ...parts };
 }
 
 /** Records the step `draw` of task 0. */

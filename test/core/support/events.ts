@@ -116,6 +116,46 @@ export function suspended(
   };
 }
 
+/** A wait for the signal `go`, without end. */
+export function signalDeclared(parts: Partial<WaitDeclarationShape> = {}): WaitDeclarationShape {
+  const subject = { case: "signal", value: { signal: "go" } } as const;
+  return { name: "go", key: undefined, dueAtMs: 0, subject, ...parts };
+}
+
+/** Asks "How much?" of Ann, without end. */
+export function inputDeclared(parts: Partial<WaitDeclarationShape> = {}): WaitDeclarationShape {
+  const asked = {
+    question: "How much?",
+    addressee: "ann",
+    schema: "",
+    fingerprint: fingerprint(7),
+  };
+  const subject = { case: "input", value: { input: 0, ...asked } } as const;
+  return { name: "ask", key: undefined, dueAtMs: 0, subject, ...parts };
+}
+
+/** The signal `go` came with request `q1`. */
+export function signalReceived(
+  parts: Partial<EventValue<"signalReceived">> = {},
+): Event<"signalReceived"> {
+  return {
+    case: "signalReceived",
+    value: { name: "go", payload: payload(1), requestId: "q1", principal: "local", ...parts },
+  };
+}
+
+/** A wait took a signal. */
+export function signalTaken(task: number, wait: number, signal = 0): Event<"waitEnded"> {
+  return waitEnded(task, wait, { case: "signalTaken", value: { signal } });
+}
+
+/** Input request 0 was answered with 5. */
+export function inputAnswered(
+  answer: EventValue<"inputAnswered">["answer"] = { case: "given", value: payload(5) },
+): Event<"inputAnswered"> {
+  return { case: "inputAnswered", value: { input: 0, answer, principal: "local" } };
+}
+
 /** A wait of a task ended, by default because its time has come. */
 export function waitEnded(
   task: number,

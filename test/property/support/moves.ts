@@ -10,8 +10,6 @@ import type {
   ObservedOutcome,
   OperationLease,
   StartRun,
-  SuspendTask,
-  WaitFor,
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import type { Operation, Run, Task } from "@pawl/server/core/state.js";
@@ -19,6 +17,8 @@ import fc from "fast-check";
 import { planOf } from "../../core/support/plans.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { approvalOf, contextOf, restsOn } from "./approval-moves.js";
+import { oneOf } from "./one-of.js";
+import { provisionOf, suspensionOf } from "./wait-moves.js";
 
 const verbs = [
   "lease",
@@ -28,6 +28,8 @@ const verbs = [
   "endLease",
   "step",
   "suspend",
+  "signal",
+  "provide",
   "intend",
   "observe",
   "reconcile",
@@ -71,6 +73,8 @@ const weights: Readonly<Record<Verb, number>> = {
   endLease: 6,
   step: 4,
   suspend: 8,
+  signal: 5,
+  provide: 3,
   intend: 16,
   observe: 10,
   reconcile: 8,
@@ -239,6 +243,16 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
       return reportOf(run, move.verb, move);
     case "suspend":
       return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
+    case "signal":
+      return {
+        kind: "SendSignal",
+        name: `signal${move.which % 2}`,
+        payload: move.pick % 4 === 0 ? undefined : payload(move.content),
+        requestId: move.pick % 3 === 0 ? "again" : `q${run.eventCount}`,
+        expectedVersion: versionOf(run, move),
+      };
+    case "provide":
+      return provisionOf(run, move);
     case "intend":
       return intentOf(run, move);
     case "observe":
@@ -320,26 +334,6 @@ function reportOf(
         read: move.pick > 6,
       };
   }
-}
-
-/** Waits under few names, so that many are named again; the turn of a loop is counted by events, so that some are new. */
-function suspensionOf(
-  run: Run,
-  move: Move,
-): Pick<SuspendTask, "seenThrough" | "waits" | "progress"> {
-  const { pick, which, content, stale } = move;
-  const key = pick % 2 === 0 ? undefined : `${Math.floor(run.eventCount / 5)}`;
-  const due = pick % 3 === 0 ? { atMs: 1000 * pick } : { afterMs: 300 * pick };
-  const waits: WaitFor[] = [{ name: `wait${which % 3}`, key, subject: { case: "timer", due } }];
-  if (pick > 6) {
-    waits.push({
-      name: "late",
-      key: `${which}`,
-      subject: { case: "timer", due: { afterMs: 9000 } },
-    });
-  }
-  const progress = content === 1 ? payload("half") : undefined;
-  return { seenThrough: stale === 0 ? run.eventCount : pick, waits, progress };
 }
 
 const sinks = [SinkKind.IDEMPOTENT, SinkKind.RECONCILABLE, SinkKind.OPAQUE] as const;
@@ -472,12 +466,4 @@ function operationOf(
   const suited = run.operations.filter((operation) => wanted.includes(operation.status));
   const among = move.aims && suited.length > 0 ? suited : run.operations;
   return among.length === 0 ? undefined : oneOf(among, move.which);
-}
-
-function oneOf<T>(items: readonly T[], pick: number): T {
-  const item = items[pick % items.length];
-  if (item === undefined) {
-    throw new Error("nothing to pick from");
-  }
-  return item;
 }

@@ -10,6 +10,8 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import type { HistoryEvent } from "./history_pb.js";
 import { file_pawl_v1_history } from "./history_pb.js";
+import type { InputRequest, InputStatus } from "./input_pb.js";
+import { file_pawl_v1_input } from "./input_pb.js";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
 import type { Plan } from "./plan_pb.js";
@@ -24,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/run_service.proto.
  */
 export const file_pawl_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIsIBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIi8KCEF3YWl0UnVuEg4KBnJ1bl9pZBgBIAEoCRITCgtjb3JyZWxhdGlvbhgCIAEoDSJnCg1TdWJtaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZzdGFydHMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuEiAKBXdhaXRzGAMgAygLMhEucGF3bC52MS5Bd2FpdFJ1biKEAQoOU3RhcnRSdW5SZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SEAoIZXhpc3RpbmcYAiABKAgSDwoHdmVyc2lvbhgDIAEoDRIlCglyZWplY3Rpb24YBCABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhITCgtpbmNhcm5hdGlvbhgFIAEoDSJvCg1Bd2FpdGVkUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEiIKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0EiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uIocBCg5TdWJtaXRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAMoDRIoCgdzdGFydGVkGAIgAygLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdBInCgdyZXN1bHRzGAMgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0EhAKCHBvc2l0aW9uGAQgASgMIkYKEFN0YXJ0UnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh8KBHJ1bnMYAiADKAsyES5wYXdsLnYxLlN0YXJ0UnVuIk8KEVN0YXJ0UnVuc1Jlc3BvbnNlEigKB3Jlc3VsdHMYASADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIkkKFFN0YXJ0QW5kQXdhaXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIeCgNydW4YAiABKAsyES5wYXdsLnYxLlN0YXJ0UnVuInEKFVN0YXJ0QW5kQXdhaXRSZXNwb25zZRIqCgdzdGFydGVkGAEgASgLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdEgAEiQKBnJlc3VsdBgCIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0SABCBgoEYm9keSIyCg1HZXRSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkiKwoOR2V0UnVuUmVzcG9uc2USGQoDcnVuGAEgASgLMgwucGF3bC52MS5SdW4igQEKD0xpc3RSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIgoGc3RhdHVzGAIgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSEAoId29ya2Zsb3cYAyABKAkSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiRwoQTGlzdFJ1bnNSZXNwb25zZRIaCgRydW5zGAEgAygLMgwucGF3bC52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKDkdldFRhc2tSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCSIuCg9HZXRUYXNrUmVzcG9uc2USGwoEdGFzaxgBIAEoCzINLnBhd2wudjEuVGFzayKBAQoQTGlzdFRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEiMKBnN0YXR1cxgDIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJKChFMaXN0VGFza3NSZXNwb25zZRIcCgV0YXNrcxgBIAMoCzINLnBhd2wudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXgoQR2V0UmVzdWx0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEicKBHdhaXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNwoRR2V0UmVzdWx0UmVzcG9uc2USIgoGcmVzdWx0GAEgASgLMhIucGF3bC52MS5SdW5SZXN1bHQiOQoTQXdhaXRSZXN1bHRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHcnVuX2lkcxgCIAMoCSI/ChRBd2FpdFJlc3VsdHNSZXNwb25zZRInCgdyZXN1bHRzGAEgAygLMhYucGF3bC52MS5Bd2FpdGVkUmVzdWx0IkYKD1dhdGNoUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgMIlsKEFdhdGNoUnVuUmVzcG9uc2USJQoGZXZlbnRzGAEgAygLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQSEAoIcG9zaXRpb24YAiABKAwSDgoGY2xvc2VkGAMgASgIIkkKEFdhdGNoUnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCHBvc2l0aW9uGAIgASgMEhAKCHdvcmtmbG93GAMgASgJIlIKCFJ1bkV2ZW50Eg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIkCgVldmVudBgDIAEoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50IkgKEVdhdGNoUnVuc1Jlc3BvbnNlEiEKBmV2ZW50cxgBIAMoCzIRLnBhd2wudjEuUnVuRXZlbnQSEAoIcG9zaXRpb24YAiABKAwieQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24ibAoRQ2FuY2VsUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIiCgZzdGF0dXMYAyABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCghwb3NpdGlvbhgEIAEoDCJ4Cg9QYXVzZVJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uIl4KEFBhdXNlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIVCg1ydW5uaW5nX3Rhc2tzGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMInkKEFJlc3VtZVJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uIkgKEVJlc3VtZVJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwifAoTVGVybWluYXRlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSwoUVGVybWluYXRlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJLChFHZXRIaXN0b3J5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2Zyb21fbnVtYmVyGAMgASgNIjsKEkdldEhpc3RvcnlSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCI9ChhHZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSKDAQoMUmVjb3ZlcnlMaW5lEiUKBWNsYXNzGAEgASgOMhYucGF3bC52MS5SZWNvdmVyeUNsYXNzEgwKBHRhc2sYAiABKAkSFQoNb3BlcmF0aW9uX2tleRgDIAEoCRIQCghzZW50ZW5jZRgEIAEoCRIVCg1ldmVudF9udW1iZXJzGAUgAygNIoIBChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZSJbCg9SZWFkQmxvYlJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzaGEyNTYYAyABKAwSFQoNb3BlcmF0aW9uX2tleRgEIAEoCSIgChBSZWFkQmxvYlJlc3BvbnNlEgwKBGRhdGEYASABKAwq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQBzL5CQoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESQgoJQ2FuY2VsUnVuEhkucGF3bC52MS5DYW5jZWxSdW5SZXF1ZXN0GhoucGF3bC52MS5DYW5jZWxSdW5SZXNwb25zZRJLCgxUZXJtaW5hdGVSdW4SHC5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlcXVlc3QaHS5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlc3BvbnNlEj8KCFBhdXNlUnVuEhgucGF3bC52MS5QYXVzZVJ1blJlcXVlc3QaGS5wYXdsLnYxLlBhdXNlUnVuUmVzcG9uc2USQgoJUmVzdW1lUnVuEhkucGF3bC52MS5SZXN1bWVSdW5SZXF1ZXN0GhoucGF3bC52MS5SZXN1bWVSdW5SZXNwb25zZRJHCgpHZXRIaXN0b3J5EhoucGF3bC52MS5HZXRIaXN0b3J5UmVxdWVzdBobLnBhd2wudjEuR2V0SGlzdG9yeVJlc3BvbnNlMAESWgoRR2V0UmVjb3ZlcnlSZXBvcnQSIS5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBoiLnBhd2wudjEuR2V0UmVjb3ZlcnlSZXBvcnRSZXNwb25zZRJBCghSZWFkQmxvYhIYLnBhd2wudjEuUmVhZEJsb2JSZXF1ZXN0GhkucGF3bC52MS5SZWFkQmxvYlJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIugBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgSJAoGc2lnbmFsGAkgASgLMhQucGF3bC52MS5TdGFydFNpZ25hbCIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiLwoIQXdhaXRSdW4SDgoGcnVuX2lkGAEgASgJEhMKC2NvcnJlbGF0aW9uGAIgASgNIlIKC1N0YXJ0U2lnbmFsEgwKBG5hbWUYASABKAkSIQoHcGF5bG9hZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAMgASgJImcKDVN1Ym1pdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBnN0YXJ0cxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4SIAoFd2FpdHMYAyADKAsyES5wYXdsLnYxLkF3YWl0UnVuIoQBCg5TdGFydFJ1blJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIPCgd2ZXJzaW9uGAMgASgNEiUKCXJlamVjdGlvbhgEIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhMKC2luY2FybmF0aW9uGAUgASgNIm8KDUF3YWl0ZWRSZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SIgoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHQSJQoJcmVqZWN0aW9uGAMgASgLMhIucGF3bC52MS5SZWplY3Rpb24ihwEKDlN1Ym1pdFJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgAygNEigKB3N0YXJ0ZWQYAiADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EicKB3Jlc3VsdHMYAyADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQSEAoIcG9zaXRpb24YBCABKAwiRgoQU3RhcnRSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSHwoEcnVucxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4iTwoRU3RhcnRSdW5zUmVzcG9uc2USKAoHcmVzdWx0cxgBIAMoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSQoUU3RhcnRBbmRBd2FpdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh4KA3J1bhgCIAEoCzIRLnBhd2wudjEuU3RhcnRSdW4icQoVU3RhcnRBbmRBd2FpdFJlc3BvbnNlEioKB3N0YXJ0ZWQYASABKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0SAASJAoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHRIAEIGCgRib2R5IjIKDUdldFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSIrCg5HZXRSdW5SZXNwb25zZRIZCgNydW4YASABKAsyDC5wYXdsLnYxLlJ1biKBAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCgh3b3JrZmxvdxgDIAEoCRIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJHChBMaXN0UnVuc1Jlc3BvbnNlEhoKBHJ1bnMYASADKAsyDC5wYXdsLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQQoOR2V0VGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJIi4KD0dldFRhc2tSZXNwb25zZRIbCgR0YXNrGAEgASgLMg0ucGF3bC52MS5UYXNrIoEBChBMaXN0VGFza3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoGc3RhdHVzGAMgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkoKEUxpc3RUYXNrc1Jlc3BvbnNlEhwKBXRhc2tzGAEgAygLMg0ucGF3bC52MS5UYXNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJeChBHZXRSZXN1bHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSJwoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI3ChFHZXRSZXN1bHRSZXNwb25zZRIiCgZyZXN1bHQYASABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdCI5ChNBd2FpdFJlc3VsdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgdydW5faWRzGAIgAygJIj8KFEF3YWl0UmVzdWx0c1Jlc3BvbnNlEicKB3Jlc3VsdHMYASADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQiRgoPV2F0Y2hSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAwiWwoQV2F0Y2hSdW5SZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudBIQCghwb3NpdGlvbhgCIAEoDBIOCgZjbG9zZWQYAyABKAgiSQoQV2F0Y2hSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIcG9zaXRpb24YAiABKAwSEAoId29ya2Zsb3cYAyABKAkiUgoIUnVuRXZlbnQSDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEiQKBWV2ZW50GAMgASgLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQiSAoRV2F0Y2hSdW5zUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucGF3bC52MS5SdW5FdmVudBIQCghwb3NpdGlvbhgCIAEoDCJ5ChBDYW5jZWxSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJsChFDYW5jZWxSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEiIKBnN0YXR1cxgDIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEhAKCHBvc2l0aW9uGAQgASgMIngKD1BhdXNlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iXgoQUGF1c2VSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhUKDXJ1bm5pbmdfdGFza3MYAyABKA0SEAoIcG9zaXRpb24YBCABKAwieQoQUmVzdW1lUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSAoRUmVzdW1lUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJ8ChNUZXJtaW5hdGVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJLChRUZXJtaW5hdGVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIksKEUdldEhpc3RvcnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLZnJvbV9udW1iZXIYAyABKA0iOwoSR2V0SGlzdG9yeVJlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50Ij0KGEdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJIoMBCgxSZWNvdmVyeUxpbmUSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDAoEdGFzaxgCIAEoCRIVCg1vcGVyYXRpb25fa2V5GAMgASgJEhAKCHNlbnRlbmNlGAQgASgJEhUKDWV2ZW50X251bWJlcnMYBSADKA0iggEKGUdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEgsKA3doeRgDIAEoCRIkCgVsaW5lcxgEIAMoCzIVLnBhd2wudjEuUmVjb3ZlcnlMaW5lIlsKD1JlYWRCbG9iUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEg4KBnNoYTI1NhgDIAEoDBIVCg1vcGVyYXRpb25fa2V5GAQgASgJIiAKEFJlYWRCbG9iUmVzcG9uc2USDAoEZGF0YRgBIAEoDCKvAQoRU2VuZFNpZ25hbFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiEKB3BheWxvYWQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgFIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAYgASgNSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSQoSU2VuZFNpZ25hbFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwilQEKE1Byb3ZpZGVJbnB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCGlucHV0X2lkGAIgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YAyABKA0SIQoFZ2l2ZW4YBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgFIAEoCUgAQggKBmFuc3dlciJLChRQcm92aWRlSW5wdXRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIjYKD0dldElucHV0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIaW5wdXRfaWQYAiABKAkiOAoQR2V0SW5wdXRSZXNwb25zZRIkCgVpbnB1dBgBIAEoCzIVLnBhd2wudjEuSW5wdXRSZXF1ZXN0IpYBChFMaXN0SW5wdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhEKCWFkZHJlc3NlZRgDIAEoCRIkCgZzdGF0dXMYBCABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEhEKCXBhZ2Vfc2l6ZRgFIAEoDRISCgpwYWdlX3Rva2VuGAYgASgJIlQKEkxpc3RJbnB1dHNSZXNwb25zZRIlCgZpbnB1dHMYASADKAsyFS5wYXdsLnYxLklucHV0UmVxdWVzdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQBzKVDAoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESQgoJQ2FuY2VsUnVuEhkucGF3bC52MS5DYW5jZWxSdW5SZXF1ZXN0GhoucGF3bC52MS5DYW5jZWxSdW5SZXNwb25zZRJLCgxUZXJtaW5hdGVSdW4SHC5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlcXVlc3QaHS5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlc3BvbnNlEj8KCFBhdXNlUnVuEhgucGF3bC52MS5QYXVzZVJ1blJlcXVlc3QaGS5wYXdsLnYxLlBhdXNlUnVuUmVzcG9uc2USQgoJUmVzdW1lUnVuEhkucGF3bC52MS5SZXN1bWVSdW5SZXF1ZXN0GhoucGF3bC52MS5SZXN1bWVSdW5SZXNwb25zZRJFCgpTZW5kU2lnbmFsEhoucGF3bC52MS5TZW5kU2lnbmFsUmVxdWVzdBobLnBhd2wudjEuU2VuZFNpZ25hbFJlc3BvbnNlEksKDFByb3ZpZGVJbnB1dBIcLnBhd2wudjEuUHJvdmlkZUlucHV0UmVxdWVzdBodLnBhd2wudjEuUHJvdmlkZUlucHV0UmVzcG9uc2USPwoIR2V0SW5wdXQSGC5wYXdsLnYxLkdldElucHV0UmVxdWVzdBoZLnBhd2wudjEuR2V0SW5wdXRSZXNwb25zZRJFCgpMaXN0SW5wdXRzEhoucGF3bC52MS5MaXN0SW5wdXRzUmVxdWVzdBobLnBhd2wudjEuTGlzdElucHV0c1Jlc3BvbnNlEkcKCkdldEhpc3RvcnkSGi5wYXdsLnYxLkdldEhpc3RvcnlSZXF1ZXN0GhsucGF3bC52MS5HZXRIaXN0b3J5UmVzcG9uc2UwARJaChFHZXRSZWNvdmVyeVJlcG9ydBIhLnBhd2wudjEuR2V0UmVjb3ZlcnlSZXBvcnRSZXF1ZXN0GiIucGF3bC52MS5HZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEkEKCFJlYWRCbG9iEhgucGF3bC52MS5SZWFkQmxvYlJlcXVlc3QaGS5wYXdsLnYxLlJlYWRCbG9iUmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_input, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * One run to start.
@@ -87,6 +89,14 @@ export type StartRun = Message<"pawl.v1.StartRun"> & {
    * @generated from field: bool wait = 8;
    */
   wait: boolean;
+
+  /**
+   * A signal that is sent with the start, in the same commit; it reaches the run also when that exists already. When the run has ended the whole item is refused,
+   * FAILED_PRECONDITION `PAWL_RUN_OVER`. Not part of the fingerprint. Absent: none.
+   *
+   * @generated from field: pawl.v1.StartSignal signal = 9;
+   */
+  signal?: StartSignal | undefined;
 };
 
 /**
@@ -153,6 +163,41 @@ export const AwaitRunSchema: GenMessage<AwaitRun> = /*@__PURE__*/
   messageDesc(file_pawl_v1_run_service, 2);
 
 /**
+ * A signal sent together with a start. It also reaches a run that exists.
+ *
+ * @generated from message pawl.v1.StartSignal
+ */
+export type StartSignal = Message<"pawl.v1.StartSignal"> & {
+  /**
+   * Name. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Content. Absent means none. At most 32 KiB; larger ones by SendSignal.
+   *
+   * @generated from field: pawl.v1.Payload payload = 2;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Id of the request, the identity of the signal in its run: 1 to 200 bytes.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message pawl.v1.StartSignal.
+ * Use `create(StartSignalSchema)` to create a new message.
+ */
+export const StartSignalSchema: GenMessage<StartSignal> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 3);
+
+/**
  * What a client sends on Submit.
  *
  * @generated from message pawl.v1.SubmitRequest
@@ -185,7 +230,7 @@ export type SubmitRequest = Message<"pawl.v1.SubmitRequest"> & {
  * Use `create(SubmitRequestSchema)` to create a new message.
  */
 export const SubmitRequestSchema: GenMessage<SubmitRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 3);
+  messageDesc(file_pawl_v1_run_service, 4);
 
 /**
  * The answer to one start.
@@ -234,7 +279,7 @@ export type StartRunResult = Message<"pawl.v1.StartRunResult"> & {
  * Use `create(StartRunResultSchema)` to create a new message.
  */
 export const StartRunResultSchema: GenMessage<StartRunResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 4);
+  messageDesc(file_pawl_v1_run_service, 5);
 
 /**
  * A result that was waited for.
@@ -269,7 +314,7 @@ export type AwaitedResult = Message<"pawl.v1.AwaitedResult"> & {
  * Use `create(AwaitedResultSchema)` to create a new message.
  */
 export const AwaitedResultSchema: GenMessage<AwaitedResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 5);
+  messageDesc(file_pawl_v1_run_service, 6);
 
 /**
  * What the kernel sends on Submit.
@@ -311,7 +356,7 @@ export type SubmitResponse = Message<"pawl.v1.SubmitResponse"> & {
  * Use `create(SubmitResponseSchema)` to create a new message.
  */
 export const SubmitResponseSchema: GenMessage<SubmitResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 6);
+  messageDesc(file_pawl_v1_run_service, 7);
 
 /**
  * Starts runs.
@@ -339,7 +384,7 @@ export type StartRunsRequest = Message<"pawl.v1.StartRunsRequest"> & {
  * Use `create(StartRunsRequestSchema)` to create a new message.
  */
 export const StartRunsRequestSchema: GenMessage<StartRunsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 7);
+  messageDesc(file_pawl_v1_run_service, 8);
 
 /**
  * One result per start, in order.
@@ -367,7 +412,7 @@ export type StartRunsResponse = Message<"pawl.v1.StartRunsResponse"> & {
  * Use `create(StartRunsResponseSchema)` to create a new message.
  */
 export const StartRunsResponseSchema: GenMessage<StartRunsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 8);
+  messageDesc(file_pawl_v1_run_service, 9);
 
 /**
  * Starts one run and awaits it.
@@ -395,7 +440,7 @@ export type StartAndAwaitRequest = Message<"pawl.v1.StartAndAwaitRequest"> & {
  * Use `create(StartAndAwaitRequestSchema)` to create a new message.
  */
 export const StartAndAwaitRequestSchema: GenMessage<StartAndAwaitRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 9);
+  messageDesc(file_pawl_v1_run_service, 10);
 
 /**
  * First `started`, then `result`.
@@ -432,7 +477,7 @@ export type StartAndAwaitResponse = Message<"pawl.v1.StartAndAwaitResponse"> & {
  * Use `create(StartAndAwaitResponseSchema)` to create a new message.
  */
 export const StartAndAwaitResponseSchema: GenMessage<StartAndAwaitResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 10);
+  messageDesc(file_pawl_v1_run_service, 11);
 
 /**
  * Reads one run.
@@ -460,7 +505,7 @@ export type GetRunRequest = Message<"pawl.v1.GetRunRequest"> & {
  * Use `create(GetRunRequestSchema)` to create a new message.
  */
 export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 11);
+  messageDesc(file_pawl_v1_run_service, 12);
 
 /**
  * The run.
@@ -481,7 +526,7 @@ export type GetRunResponse = Message<"pawl.v1.GetRunResponse"> & {
  * Use `create(GetRunResponseSchema)` to create a new message.
  */
 export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 12);
+  messageDesc(file_pawl_v1_run_service, 13);
 
 /**
  * Lists runs.
@@ -530,7 +575,7 @@ export type ListRunsRequest = Message<"pawl.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 13);
+  messageDesc(file_pawl_v1_run_service, 14);
 
 /**
  * A page of runs, newest first; no run twice, none missed that existed throughout.
@@ -558,7 +603,7 @@ export type ListRunsResponse = Message<"pawl.v1.ListRunsResponse"> & {
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 14);
+  messageDesc(file_pawl_v1_run_service, 15);
 
 /**
  * Reads one task.
@@ -593,7 +638,7 @@ export type GetTaskRequest = Message<"pawl.v1.GetTaskRequest"> & {
  * Use `create(GetTaskRequestSchema)` to create a new message.
  */
 export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 15);
+  messageDesc(file_pawl_v1_run_service, 16);
 
 /**
  * The task.
@@ -614,7 +659,7 @@ export type GetTaskResponse = Message<"pawl.v1.GetTaskResponse"> & {
  * Use `create(GetTaskResponseSchema)` to create a new message.
  */
 export const GetTaskResponseSchema: GenMessage<GetTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 16);
+  messageDesc(file_pawl_v1_run_service, 17);
 
 /**
  * Lists the tasks of one run.
@@ -663,7 +708,7 @@ export type ListTasksRequest = Message<"pawl.v1.ListTasksRequest"> & {
  * Use `create(ListTasksRequestSchema)` to create a new message.
  */
 export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 17);
+  messageDesc(file_pawl_v1_run_service, 18);
 
 /**
  * A page of tasks in plan order.
@@ -691,7 +736,7 @@ export type ListTasksResponse = Message<"pawl.v1.ListTasksResponse"> & {
  * Use `create(ListTasksResponseSchema)` to create a new message.
  */
 export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 18);
+  messageDesc(file_pawl_v1_run_service, 19);
 
 /**
  * Waits for one result.
@@ -726,7 +771,7 @@ export type GetResultRequest = Message<"pawl.v1.GetResultRequest"> & {
  * Use `create(GetResultRequestSchema)` to create a new message.
  */
 export const GetResultRequestSchema: GenMessage<GetResultRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 19);
+  messageDesc(file_pawl_v1_run_service, 20);
 
 /**
  * The result, if the run has ended.
@@ -747,7 +792,7 @@ export type GetResultResponse = Message<"pawl.v1.GetResultResponse"> & {
  * Use `create(GetResultResponseSchema)` to create a new message.
  */
 export const GetResultResponseSchema: GenMessage<GetResultResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 20);
+  messageDesc(file_pawl_v1_run_service, 21);
 
 /**
  * Waits for many results.
@@ -775,7 +820,7 @@ export type AwaitResultsRequest = Message<"pawl.v1.AwaitResultsRequest"> & {
  * Use `create(AwaitResultsRequestSchema)` to create a new message.
  */
 export const AwaitResultsRequestSchema: GenMessage<AwaitResultsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 21);
+  messageDesc(file_pawl_v1_run_service, 22);
 
 /**
  * Results that came, as many as are ready.
@@ -796,7 +841,7 @@ export type AwaitResultsResponse = Message<"pawl.v1.AwaitResultsResponse"> & {
  * Use `create(AwaitResultsResponseSchema)` to create a new message.
  */
 export const AwaitResultsResponseSchema: GenMessage<AwaitResultsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 22);
+  messageDesc(file_pawl_v1_run_service, 23);
 
 /**
  * Watches one run.
@@ -831,7 +876,7 @@ export type WatchRunRequest = Message<"pawl.v1.WatchRunRequest"> & {
  * Use `create(WatchRunRequestSchema)` to create a new message.
  */
 export const WatchRunRequestSchema: GenMessage<WatchRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 23);
+  messageDesc(file_pawl_v1_run_service, 24);
 
 /**
  * Events of one run that became durable together.
@@ -866,7 +911,7 @@ export type WatchRunResponse = Message<"pawl.v1.WatchRunResponse"> & {
  * Use `create(WatchRunResponseSchema)` to create a new message.
  */
 export const WatchRunResponseSchema: GenMessage<WatchRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 24);
+  messageDesc(file_pawl_v1_run_service, 25);
 
 /**
  * Watches all runs of a namespace.
@@ -901,7 +946,7 @@ export type WatchRunsRequest = Message<"pawl.v1.WatchRunsRequest"> & {
  * Use `create(WatchRunsRequestSchema)` to create a new message.
  */
 export const WatchRunsRequestSchema: GenMessage<WatchRunsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 25);
+  messageDesc(file_pawl_v1_run_service, 26);
 
 /**
  * An event with the run it belongs to.
@@ -936,7 +981,7 @@ export type RunEvent = Message<"pawl.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 26);
+  messageDesc(file_pawl_v1_run_service, 27);
 
 /**
  * Events that became durable together.
@@ -964,7 +1009,7 @@ export type WatchRunsResponse = Message<"pawl.v1.WatchRunsResponse"> & {
  * Use `create(WatchRunsResponseSchema)` to create a new message.
  */
 export const WatchRunsResponseSchema: GenMessage<WatchRunsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 27);
+  messageDesc(file_pawl_v1_run_service, 28);
 
 /**
  * Asks a run to stop.
@@ -1006,7 +1051,7 @@ export type CancelRunRequest = Message<"pawl.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 28);
+  messageDesc(file_pawl_v1_run_service, 29);
 
 /**
  * The run was asked to stop.
@@ -1048,7 +1093,7 @@ export type CancelRunResponse = Message<"pawl.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 29);
+  messageDesc(file_pawl_v1_run_service, 30);
 
 /**
  * Pauses a run.
@@ -1090,7 +1135,7 @@ export type PauseRunRequest = Message<"pawl.v1.PauseRunRequest"> & {
  * Use `create(PauseRunRequestSchema)` to create a new message.
  */
 export const PauseRunRequestSchema: GenMessage<PauseRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 30);
+  messageDesc(file_pawl_v1_run_service, 31);
 
 /**
  * The run is paused.
@@ -1132,7 +1177,7 @@ export type PauseRunResponse = Message<"pawl.v1.PauseRunResponse"> & {
  * Use `create(PauseRunResponseSchema)` to create a new message.
  */
 export const PauseRunResponseSchema: GenMessage<PauseRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 31);
+  messageDesc(file_pawl_v1_run_service, 32);
 
 /**
  * Lets a paused run go on.
@@ -1174,7 +1219,7 @@ export type ResumeRunRequest = Message<"pawl.v1.ResumeRunRequest"> & {
  * Use `create(ResumeRunRequestSchema)` to create a new message.
  */
 export const ResumeRunRequestSchema: GenMessage<ResumeRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 32);
+  messageDesc(file_pawl_v1_run_service, 33);
 
 /**
  * The run goes on.
@@ -1209,7 +1254,7 @@ export type ResumeRunResponse = Message<"pawl.v1.ResumeRunResponse"> & {
  * Use `create(ResumeRunResponseSchema)` to create a new message.
  */
 export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 33);
+  messageDesc(file_pawl_v1_run_service, 34);
 
 /**
  * Ends a run at once.
@@ -1251,7 +1296,7 @@ export type TerminateRunRequest = Message<"pawl.v1.TerminateRunRequest"> & {
  * Use `create(TerminateRunRequestSchema)` to create a new message.
  */
 export const TerminateRunRequestSchema: GenMessage<TerminateRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 34);
+  messageDesc(file_pawl_v1_run_service, 35);
 
 /**
  * The run was ended.
@@ -1286,7 +1331,7 @@ export type TerminateRunResponse = Message<"pawl.v1.TerminateRunResponse"> & {
  * Use `create(TerminateRunResponseSchema)` to create a new message.
  */
 export const TerminateRunResponseSchema: GenMessage<TerminateRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 35);
+  messageDesc(file_pawl_v1_run_service, 36);
 
 /**
  * Reads recorded events.
@@ -1321,7 +1366,7 @@ export type GetHistoryRequest = Message<"pawl.v1.GetHistoryRequest"> & {
  * Use `create(GetHistoryRequestSchema)` to create a new message.
  */
 export const GetHistoryRequestSchema: GenMessage<GetHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 36);
+  messageDesc(file_pawl_v1_run_service, 37);
 
 /**
  * A page of at most 256 events or 1 MiB.
@@ -1342,7 +1387,7 @@ export type GetHistoryResponse = Message<"pawl.v1.GetHistoryResponse"> & {
  * Use `create(GetHistoryResponseSchema)` to create a new message.
  */
 export const GetHistoryResponseSchema: GenMessage<GetHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 37);
+  messageDesc(file_pawl_v1_run_service, 38);
 
 /**
  * Asks for the recovery report.
@@ -1370,7 +1415,7 @@ export type GetRecoveryReportRequest = Message<"pawl.v1.GetRecoveryReportRequest
  * Use `create(GetRecoveryReportRequestSchema)` to create a new message.
  */
 export const GetRecoveryReportRequestSchema: GenMessage<GetRecoveryReportRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 38);
+  messageDesc(file_pawl_v1_run_service, 39);
 
 /**
  * One line of the report.
@@ -1419,7 +1464,7 @@ export type RecoveryLine = Message<"pawl.v1.RecoveryLine"> & {
  * Use `create(RecoveryLineSchema)` to create a new message.
  */
 export const RecoveryLineSchema: GenMessage<RecoveryLine> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 39);
+  messageDesc(file_pawl_v1_run_service, 40);
 
 /**
  * Every task and every operation of the run is on exactly one line.
@@ -1461,7 +1506,7 @@ export type GetRecoveryReportResponse = Message<"pawl.v1.GetRecoveryReportRespon
  * Use `create(GetRecoveryReportResponseSchema)` to create a new message.
  */
 export const GetRecoveryReportResponseSchema: GenMessage<GetRecoveryReportResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 40);
+  messageDesc(file_pawl_v1_run_service, 41);
 
 /**
  * Asks for stored content.
@@ -1503,7 +1548,7 @@ export type ReadBlobRequest = Message<"pawl.v1.ReadBlobRequest"> & {
  * Use `create(ReadBlobRequestSchema)` to create a new message.
  */
 export const ReadBlobRequestSchema: GenMessage<ReadBlobRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 41);
+  messageDesc(file_pawl_v1_run_service, 42);
 
 /**
  * A chunk of the content.
@@ -1524,7 +1569,324 @@ export type ReadBlobResponse = Message<"pawl.v1.ReadBlobResponse"> & {
  * Use `create(ReadBlobResponseSchema)` to create a new message.
  */
 export const ReadBlobResponseSchema: GenMessage<ReadBlobResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 42);
+  messageDesc(file_pawl_v1_run_service, 43);
+
+/**
+ * Sends a signal.
+ *
+ * @generated from message pawl.v1.SendSignalRequest
+ */
+export type SendSignalRequest = Message<"pawl.v1.SendSignalRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Name of the signal. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Content. Absent means none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 4;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Id of the request, made by the caller: with the run the identity of the signal, for as long as the run is stored. 1 to 200 bytes.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * Version the run must have. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 6;
+   */
+  expectedVersion?: number | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.SendSignalRequest.
+ * Use `create(SendSignalRequestSchema)` to create a new message.
+ */
+export const SendSignalRequestSchema: GenMessage<SendSignalRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 44);
+
+/**
+ * The signal was taken in.
+ *
+ * @generated from message pawl.v1.SendSignalResponse
+ */
+export type SendSignalResponse = Message<"pawl.v1.SendSignalResponse"> & {
+  /**
+   * True when it had been before: nothing was changed.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the run.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.SendSignalResponse.
+ * Use `create(SendSignalResponseSchema)` to create a new message.
+ */
+export const SendSignalResponseSchema: GenMessage<SendSignalResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 45);
+
+/**
+ * Answers or declines an input request.
+ *
+ * @generated from message pawl.v1.ProvideInputRequest
+ */
+export type ProvideInputRequest = Message<"pawl.v1.ProvideInputRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the input request: the identity of the answer.
+   *
+   * @generated from field: string input_id = 2;
+   */
+  inputId: string;
+
+  /**
+   * Version it must have.
+   *
+   * @generated from field: uint32 expected_version = 3;
+   */
+  expectedVersion: number;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.ProvideInputRequest.answer
+   */
+  answer: {
+    /**
+     * The answer. With a schema it must be JSON of at most 256 KiB.
+     *
+     * @generated from field: pawl.v1.Payload given = 4;
+     */
+    value: Payload;
+    case: "given";
+  } | {
+    /**
+     * Declines to answer; why, 1 to 1,000 bytes. The task goes on and sees it.
+     *
+     * @generated from field: string declined = 5;
+     */
+    value: string;
+    case: "declined";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.ProvideInputRequest.
+ * Use `create(ProvideInputRequestSchema)` to create a new message.
+ */
+export const ProvideInputRequestSchema: GenMessage<ProvideInputRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 46);
+
+/**
+ * The input request was answered.
+ *
+ * @generated from message pawl.v1.ProvideInputResponse
+ */
+export type ProvideInputResponse = Message<"pawl.v1.ProvideInputResponse"> & {
+  /**
+   * True when it had been answered so before: nothing was changed.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the input request.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.ProvideInputResponse.
+ * Use `create(ProvideInputResponseSchema)` to create a new message.
+ */
+export const ProvideInputResponseSchema: GenMessage<ProvideInputResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 47);
+
+/**
+ * Reads one input request.
+ *
+ * @generated from message pawl.v1.GetInputRequest
+ */
+export type GetInputRequest = Message<"pawl.v1.GetInputRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the input request.
+   *
+   * @generated from field: string input_id = 2;
+   */
+  inputId: string;
+};
+
+/**
+ * Describes the message pawl.v1.GetInputRequest.
+ * Use `create(GetInputRequestSchema)` to create a new message.
+ */
+export const GetInputRequestSchema: GenMessage<GetInputRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 48);
+
+/**
+ * The input request.
+ *
+ * @generated from message pawl.v1.GetInputResponse
+ */
+export type GetInputResponse = Message<"pawl.v1.GetInputResponse"> & {
+  /**
+   * The input request, with its answer.
+   *
+   * @generated from field: pawl.v1.InputRequest input = 1;
+   */
+  input?: InputRequest | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.GetInputResponse.
+ * Use `create(GetInputResponseSchema)` to create a new message.
+ */
+export const GetInputResponseSchema: GenMessage<GetInputResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 49);
+
+/**
+ * Lists input requests.
+ *
+ * @generated from message pawl.v1.ListInputsRequest
+ */
+export type ListInputsRequest = Message<"pawl.v1.ListInputsRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Only those of this run. Empty: all.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Only those for this addressee. Empty: all.
+   *
+   * @generated from field: string addressee = 3;
+   */
+  addressee: string;
+
+  /**
+   * Only those in this state. UNSPECIFIED means OPEN; others only together with `run_id`.
+   *
+   * @generated from field: pawl.v1.InputStatus status = 4;
+   */
+  status: InputStatus;
+
+  /**
+   * Requests per page. Default 50, at most 1,000.
+   *
+   * @generated from field: uint32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * Token of the previous answer, for the same filter. Empty for the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListInputsRequest.
+ * Use `create(ListInputsRequestSchema)` to create a new message.
+ */
+export const ListInputsRequestSchema: GenMessage<ListInputsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 50);
+
+/**
+ * A page of input requests.
+ *
+ * @generated from message pawl.v1.ListInputsResponse
+ */
+export type ListInputsResponse = Message<"pawl.v1.ListInputsResponse"> & {
+  /**
+   * The requests, without answers.
+   *
+   * @generated from field: repeated pawl.v1.InputRequest inputs = 1;
+   */
+  inputs: InputRequest[];
+
+  /**
+   * Token of the next page. Empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListInputsResponse.
+ * Use `create(ListInputsResponseSchema)` to create a new message.
+ */
+export const ListInputsResponseSchema: GenMessage<ListInputsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 51);
 
 /**
  * How recovery dealt with one thing.
@@ -1774,6 +2136,52 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof ResumeRunRequestSchema;
     output: typeof ResumeRunResponseSchema;
+  },
+  /**
+   * Sends a named message into a run. It is kept until a task waits for it; messages of one name are taken in the order of their acknowledgement, each once.
+   * Durable when answered. Retry: safe, identified by run and request id; the same again answers `existing`, another name or content ALREADY_EXISTS
+   * `PAWL_FINGERPRINT_CONFLICT`. NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`, `PAWL_STALE_VERSION`, RESOURCE_EXHAUSTED `PAWL_OVERLOADED`
+   * (1,000 messages or 1 MiB are kept), INVALID_ARGUMENT `PAWL_INVALID_FIELD`, `PAWL_TOO_LARGE` (100,000 came in all).
+   *
+   * @generated from rpc pawl.v1.RunService.SendSignal
+   */
+  sendSignal: {
+    methodKind: "unary";
+    input: typeof SendSignalRequestSchema;
+    output: typeof SendSignalResponseSchema;
+  },
+  /**
+   * Answers or declines an input request. The answer is checked against the schema before anything is recorded. Durable when answered. Retry: safe, identified
+   * by input id: the same answer again answers `existing`, another one ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. NOT_FOUND `PAWL_INPUT_NOT_FOUND`,
+   * FAILED_PRECONDITION `PAWL_STALE_VERSION`, `PAWL_ILLEGAL_TRANSITION` (it has expired or was withdrawn), INVALID_ARGUMENT `PAWL_ANSWER_REFUSED` (the answer
+   * does not meet the schema) or `PAWL_INVALID_FIELD`.
+   *
+   * @generated from rpc pawl.v1.RunService.ProvideInput
+   */
+  provideInput: {
+    methodKind: "unary";
+    input: typeof ProvideInputRequestSchema;
+    output: typeof ProvideInputResponseSchema;
+  },
+  /**
+   * Reads one input request. Changes nothing. NOT_FOUND `PAWL_INPUT_NOT_FOUND`.
+   *
+   * @generated from rpc pawl.v1.RunService.GetInput
+   */
+  getInput: {
+    methodKind: "unary";
+    input: typeof GetInputRequestSchema;
+    output: typeof GetInputResponseSchema;
+  },
+  /**
+   * Lists input requests, oldest first by their runs' age. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_PAGE_TOKEN`.
+   *
+   * @generated from rpc pawl.v1.RunService.ListInputs
+   */
+  listInputs: {
+    methodKind: "unary";
+    input: typeof ListInputsRequestSchema;
+    output: typeof ListInputsResponseSchema;
   },
   /**
    * Streams the recorded events of one run in pages and ends. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`.

@@ -23,6 +23,7 @@ export interface StartRunShape {
   traceparent: string;
   correlation: number;
   wait: boolean;
+  signal?: StartSignalShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StartRun`. */
@@ -61,6 +62,12 @@ export function writeStartRun(w: WireWriter, m: StartRunShape): void {
     w.tag(64);
     w.bool(m.wait);
   }
+  if (m.signal !== undefined) {
+    w.tag(74);
+    const at = w.begin();
+    writeStartSignal(w, m.signal);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StartRun` up to `end`, which is the reader's limit. */
@@ -73,6 +80,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
   let traceparent: string = "";
   let correlation: number = 0;
   let wait: boolean = false;
+  let signal: StartSignalShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -101,6 +109,10 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
       case 64:
         wait = r.bool();
         break;
+      case 74:
+        signal = readStartSignal(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -114,6 +126,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
     traceparent,
     correlation,
     wait,
+    signal,
   };
 }
 
@@ -236,6 +249,71 @@ export function encodeAwaitRun(m: AwaitRunShape): Uint8Array {
 export function decodeAwaitRun(bytes: Uint8Array): AwaitRunShape {
   const r = new WireReader(bytes);
   return readAwaitRun(r, r.limit);
+}
+
+/** A plain `pawl.v1.StartSignal`; its fields are described in run_service_pb.ts. */
+export interface StartSignalShape {
+  name: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  requestId: string;
+}
+
+/** Appends the fields of a `pawl.v1.StartSignal`. */
+export function writeStartSignal(w: WireWriter, m: StartSignalShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.payload !== undefined) {
+    w.tag(18);
+    w.bytes(m.payload);
+  }
+  if (m.requestId !== "") {
+    w.tag(26);
+    w.string(m.requestId);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.StartSignal` up to `end`, which is the reader's limit. */
+export function readStartSignal(r: WireReader, end: number): StartSignalShape {
+  let name: string = "";
+  let payload: Uint8Array | undefined;
+  let requestId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        payload = r.bytes();
+        break;
+      case 26:
+        requestId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    payload,
+    requestId,
+  };
+}
+
+/** Encodes a `pawl.v1.StartSignal` into bytes of its own. */
+export function encodeStartSignal(m: StartSignalShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStartSignal(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.StartSignal`; its bytes fields are views of `bytes`. */
+export function decodeStartSignal(bytes: Uint8Array): StartSignalShape {
+  const r = new WireReader(bytes);
+  return readStartSignal(r, r.limit);
 }
 
 /** A plain `pawl.v1.SubmitRequest`; its fields are described in run_service_pb.ts. */

@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAki5AEKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIAEIJCgdvdXRjb21lQgYKBF9rZXki1AMKBU9mZmVyEg4KBmhhbmRsZRgBIAEoDRIOCgZydW5faWQYAiABKAkSDAoEdGFzaxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRIQCghsZWFzZV9tcxgHIAEoDRISCgphdHRlbXB0X21zGAggASgBEh8KBWlucHV0GAkgASgLMhAucGF3bC52MS5QYXlsb2FkEi8KDGRlcGVuZGVuY2llcxgKIAMoCzIZLnBhd2wudjEuRGVwZW5kZW5jeU91dHB1dBIiCgVzdGVwcxgLIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBISCgptb3JlX3N0ZXBzGAwgASgIEhQKDHNlZW5fdGhyb3VnaBgNIAEoDRITCgt0cmFjZXBhcmVudBgOIAEoCRInCg1sYXN0X3Byb2dyZXNzGA8gASgLMhAucGF3bC52MS5QYXlsb2FkEhAKCHdvcmtmbG93GBAgASgJEhMKC2luY2FybmF0aW9uGBEgASgNEhQKDHBsYW5fdmVyc2lvbhgSIAEoDRImCghvdXRjb21lcxgTIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUi5QEKCFN0ZXBJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoDa2V5GAUgASgJSAGIAQESIQoFdmFsdWUYBiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlSAASFAoMc2Vlbl90aHJvdWdoGAggASgNEgwKBHJlYWQYCSABKAhCCQoHb3V0Y29tZUIGCgRfa2V5Ip8BCgpJbnRlbnRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRIsCglvcGVyYXRpb24YBSABKAsyGS5wYXdsLnYxLk9wZXJhdGlvblJlcXVlc3QSFAoMc2Vlbl90aHJvdWdoGAYgASgNIqgBCg9PYnNlcnZhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEQoJaW50ZW50X2lkGAQgASgJEgsKA2tleRgFIAEoCRIpCgtvYnNlcnZhdGlvbhgGIAEoCzIULnBhd2wudjEuT2JzZXJ2YXRpb24SDgoGcnVuX2lkGAcgASgJIr4BChJSZWNvbmNpbGlhdGlvbkl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SCwoDa2V5GAQgASgJEhEKCWludGVudF9pZBgFIAEoCRIvCg5yZWNvbmNpbGlhdGlvbhgGIAEoCzIXLnBhd2wudjEuUmVjb25jaWxpYXRpb24SGwoTbG9va2VkX3VwX2ludGVudF9pZBgHIAEoCSK5AgoKUmVwb3J0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIiCgZvdXRwdXQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdmYWlsdXJlGAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoJbm9fb3V0cHV0GAYgASgLMhEucGF3bC52MS5Ob091dHB1dEgAEiUKCWNhbmNlbGxlZBgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhsKDnJldHJ5X2FmdGVyX21zGAggASgNSAGIAQESDgoGcnVuX2lkGAkgASgJEgwKBHRhc2sYCiABKAlCCQoHb3V0Y29tZUIRCg9fcmV0cnlfYWZ0ZXJfbXMiCgoITm9PdXRwdXQiNwoJVGltZXJXYWl0EhIKCGFmdGVyX21zGAEgASgBSAASDwoFYXRfbXMYAiABKAFIAEIFCgNkdWUiIwoMUHJvcG9zYWxXYWl0EhMKC3Byb3Bvc2FsX2lkGAEgASgJIo0BCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SABCCQoHc3ViamVjdEIGCgRfa2V5IoEBCgtTdXNwZW5kSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIUCgxzZWVuX3Rocm91Z2gYBCABKA0SIAoFd2FpdHMYBSADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKC1JlbGVhc2VJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhAKCGRlbGF5X21zGAQgASgNEg4KBnJlYXNvbhgFIAEoCSJZCgxQcm9ncmVzc0l0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQi1QMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtIqQBCgpJdGVtUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEiUKCXJlamVjdGlvbhgDIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEiUKBmludGVudBgEIAEoCzIVLnBhd2wudjEuSW50ZW50QW5zd2VyEiEKBHN0ZXAYBSABKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQiPgoKQ2FuY2VsVGFzaxIOCgZoYW5kbGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCGdyYWNlX21zGAMgASgNIioKCUxvc3RMZWFzZRIOCgZoYW5kbGUYASABKA0SDQoFY2F1c2UYAiABKAkilQIKDFdvcmtSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAucGF3bC52MS5XZWxjb21lEh4KBm9mZmVycxgCIAMoCzIOLnBhd2wudjEuT2ZmZXISEAoIYWNjZXB0ZWQYAyADKA0SJAoHcmVzdWx0cxgEIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIkCgdjYW5jZWxzGAUgAygLMhMucGF3bC52MS5DYW5jZWxUYXNrEicKC2xvc3RfbGVhc2VzGAYgAygLMhIucGF3bC52MS5Mb3N0TGVhc2USDAoEcGluZxgHIAEoDRIMCgRwb25nGAggASgNEg0KBWRyYWluGAkgASgIEhAKCHBvc2l0aW9uGAogASgMIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoPU3VzcGVuZFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMIl4KEUdldFJlY29yZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSFAoMYWZ0ZXJfbnVtYmVyGAMgASgNImAKEkdldFJlY29yZHNSZXNwb25zZRIiCgVzdGVwcxgBIAMoCzITLnBhd2wudjEuU3RlcFJlY29yZBImCghvdXRjb21lcxgCIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUigwEKElJlbGVhc2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEigKBWRlbGF5GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBnJlYXNvbhgEIAEoCSJKChNSZWxlYXNlVGFza1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwicAoVUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIgoIcHJvZ3Jlc3MYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQibAoWUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKZBQoNV29ya2VyU2VydmljZRI3CgRXb3JrEhQucGF3bC52MS5Xb3JrUmVxdWVzdBoVLnBhd2wudjEuV29ya1Jlc3BvbnNlKAEwARJHCgpDbGFpbVRhc2tzEhoucGF3bC52MS5DbGFpbVRhc2tzUmVxdWVzdBobLnBhd2wudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESTgoNUmVwb3J0T3V0cHV0cxIdLnBhd2wudjEuUmVwb3J0T3V0cHV0c1JlcXVlc3QaHi5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXNwb25zZRJICgtSZW5ld0xlYXNlcxIbLnBhd2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GhwucGF3bC52MS5SZW5ld0xlYXNlc1Jlc3BvbnNlEkgKC1JlY29yZFN0ZXBzEhsucGF3bC52MS5SZWNvcmRTdGVwc1JlcXVlc3QaHC5wYXdsLnYxLlJlY29yZFN0ZXBzUmVzcG9uc2USRwoKR2V0UmVjb3JkcxIaLnBhd2wudjEuR2V0UmVjb3Jkc1JlcXVlc3QaGy5wYXdsLnYxLkdldFJlY29yZHNSZXNwb25zZTABEjwKB1N1c3BlbmQSFy5wYXdsLnYxLlN1c3BlbmRSZXF1ZXN0GhgucGF3bC52MS5TdXNwZW5kUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiRQoNU2lnbmFsT3V0Y29tZRIhCgdwYXlsb2FkGAEgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCXByaW5jaXBhbBgCIAEoCSJ0CgxJbnB1dE91dGNvbWUSEAoIaW5wdXRfaWQYASABKAkSIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIitgIKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIABIoCgZzaWduYWwYByABKAsyFi5wYXdsLnYxLlNpZ25hbE91dGNvbWVIABImCgVpbnB1dBgIIAEoCzIVLnBhd2wudjEuSW5wdXRPdXRjb21lSABCCQoHb3V0Y29tZUIGCgRfa2V5ItQDCgVPZmZlchIOCgZoYW5kbGUYASABKA0SDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSDAoEa2luZBgEIAEoCRIPCgdhdHRlbXB0GAUgASgNEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEAoIbGVhc2VfbXMYByABKA0SEgoKYXR0ZW1wdF9tcxgIIAEoARIfCgVpbnB1dBgJIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIvCgxkZXBlbmRlbmNpZXMYCiADKAsyGS5wYXdsLnYxLkRlcGVuZGVuY3lPdXRwdXQSIgoFc3RlcHMYCyADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSEgoKbW9yZV9zdGVwcxgMIAEoCBIUCgxzZWVuX3Rocm91Z2gYDSABKA0SEwoLdHJhY2VwYXJlbnQYDiABKAkSJwoNbGFzdF9wcm9ncmVzcxgPIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIQCgh3b3JrZmxvdxgQIAEoCRITCgtpbmNhcm5hdGlvbhgRIAEoDRIUCgxwbGFuX3ZlcnNpb24YEiABKA0SJgoIb3V0Y29tZXMYEyADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJrCgtSZWxlYXNlSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIQCghkZWxheV9tcxgEIAEoDRIOCgZyZWFzb24YBSABKAkiWQoMUHJvZ3Jlc3NJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkItUDCgtXb3JrUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLnBhd2wudjEuSGVsbG8SDwoHY3JlZGl0cxgCIAEoERIMCgRhY2tzGAMgAygNEhAKCHJlbmV3YWxzGAQgAygNEicKCHByb2dyZXNzGAUgAygLMhUucGF3bC52MS5Qcm9ncmVzc0l0ZW0SIAoFc3RlcHMYBiADKAsyES5wYXdsLnYxLlN0ZXBJdGVtEi4KDG9ic2VydmF0aW9ucxgHIAMoCzIYLnBhd2wudjEuT2JzZXJ2YXRpb25JdGVtEjQKD3JlY29uY2lsaWF0aW9ucxgIIAMoCzIbLnBhd2wudjEuUmVjb25jaWxpYXRpb25JdGVtEiQKB2ludGVudHMYCSADKAsyEy5wYXdsLnYxLkludGVudEl0ZW0SJAoHcmVwb3J0cxgKIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbRImCghyZWxlYXNlcxgLIAMoCzIULnBhd2wudjEuUmVsZWFzZUl0ZW0SDAoEcG9uZxgMIAEoDRIMCgRwaW5nGA0gASgNEg0KBWRyYWluGA4gASgIEiYKCHN1c3BlbmRzGA8gAygLMhQucGF3bC52MS5TdXNwZW5kSXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIpUCCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDCK5AQoRQ2xhaW1UYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGd29ya2VyGAMgASgJEiMKBnNlcnZlcxgEIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIRCgl0YXNrc19tYXgYBSABKA0SDAoEb25jZRgGIAEoCBInCgR3YWl0GAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjQKEkNsYWltVGFza3NSZXNwb25zZRIeCgZvZmZlcnMYASADKAsyDi5wYXdsLnYxLk9mZmVyIj8KCExlYXNlUmVmEg4KBnJ1bl9pZBgBIAEoCRIMCgR0YXNrGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0iTwoUUmVwb3J0T3V0cHV0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiQKB3JlcG9ydHMYAiADKAsyEy5wYXdsLnYxLlJlcG9ydEl0ZW0iTwoVUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSgoSUmVuZXdMZWFzZXNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZsZWFzZXMYAiADKAsyES5wYXdsLnYxLkxlYXNlUmVmIj0KE1JlbmV3TGVhc2VzUmVzcG9uc2USJgoHcmVzdWx0cxgBIAMoCzIVLnBhd2wudjEuUmVuZXdlZExlYXNlImEKDFJlbmV3ZWRMZWFzZRIQCghsZWFzZV9tcxgBIAEoDRIlCglyZWplY3Rpb24YAiABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIYChBjYW5jZWxfcmVxdWVzdGVkGAMgASgIImsKElJlY29yZFN0ZXBzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXN0ZXBzGAMgAygLMhEucGF3bC52MS5TdGVwSXRlbSJNChNSZWNvcmRTdGVwc1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwifQoOU3VzcGVuZFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxzZWVuX3Rocm91Z2gYAyABKA0SIAoFd2FpdHMYBCADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAymQUKDVdvcmtlclNlcnZpY2USNwoEV29yaxIULnBhd2wudjEuV29ya1JlcXVlc3QaFS5wYXdsLnYxLldvcmtSZXNwb25zZSgBMAESRwoKQ2xhaW1UYXNrcxIaLnBhd2wudjEuQ2xhaW1UYXNrc1JlcXVlc3QaGy5wYXdsLnYxLkNsYWltVGFza3NSZXNwb25zZTABEk4KDVJlcG9ydE91dHB1dHMSHS5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXF1ZXN0Gh4ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVzcG9uc2USSAoLUmVuZXdMZWFzZXMSGy5wYXdsLnYxLlJlbmV3TGVhc2VzUmVxdWVzdBocLnBhd2wudjEuUmVuZXdMZWFzZXNSZXNwb25zZRJICgtSZWNvcmRTdGVwcxIbLnBhd2wudjEuUmVjb3JkU3RlcHNSZXF1ZXN0GhwucGF3bC52MS5SZWNvcmRTdGVwc1Jlc3BvbnNlEkcKCkdldFJlY29yZHMSGi5wYXdsLnYxLkdldFJlY29yZHNSZXF1ZXN0GhsucGF3bC52MS5HZXRSZWNvcmRzUmVzcG9uc2UwARI8CgdTdXNwZW5kEhcucGF3bC52MS5TdXNwZW5kUmVxdWVzdBoYLnBhd2wudjEuU3VzcGVuZFJlc3BvbnNlEkgKC1JlbGVhc2VUYXNrEhsucGF3bC52MS5SZWxlYXNlVGFza1JlcXVlc3QaHC5wYXdsLnYxLlJlbGVhc2VUYXNrUmVzcG9uc2USUQoOUmVwb3J0UHJvZ3Jlc3MSHi5wYXdsLnYxLlJlcG9ydFByb2dyZXNzUmVxdWVzdBofLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -374,6 +374,85 @@ export const ProposalOutcomeSchema: GenMessage<ProposalOutcome> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 8);
 
 /**
+ * A signal came. No other wait gets it.
+ *
+ * @generated from message pawl.v1.SignalOutcome
+ */
+export type SignalOutcome = Message<"pawl.v1.SignalOutcome"> & {
+  /**
+   * Its content. Absent when it has none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 1;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Who sent it, as the connection proved.
+   *
+   * @generated from field: string principal = 2;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.v1.SignalOutcome.
+ * Use `create(SignalOutcomeSchema)` to create a new message.
+ */
+export const SignalOutcomeSchema: GenMessage<SignalOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 9);
+
+/**
+ * An input request was answered.
+ *
+ * @generated from message pawl.v1.InputOutcome
+ */
+export type InputOutcome = Message<"pawl.v1.InputOutcome"> & {
+  /**
+   * Id of the input request.
+   *
+   * @generated from field: string input_id = 1;
+   */
+  inputId: string;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.InputOutcome.answer
+   */
+  answer: {
+    /**
+     * The answer.
+     *
+     * @generated from field: pawl.v1.Payload given = 2;
+     */
+    value: Payload;
+    case: "given";
+  } | {
+    /**
+     * It was declined; why.
+     *
+     * @generated from field: string declined = 3;
+     */
+    value: string;
+    case: "declined";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Who answered, as the connection proved.
+   *
+   * @generated from field: string principal = 4;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.v1.InputOutcome.
+ * Use `create(InputOutcomeSchema)` to create a new message.
+ */
+export const InputOutcomeSchema: GenMessage<InputOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 10);
+
+/**
  * How something ended that the task waited for. Give outcomes to the code one at a time, in the order of `number`, each when the code has nothing else to do:
  * then a race between two of them has the same winner however often the code runs again.
  *
@@ -423,7 +502,7 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
     case: "timer";
   } | {
     /**
-     * Nothing came in time.
+     * Nothing came in time: a signal that did not come, an input request that expired.
      *
      * @generated from field: pawl.v1.TimedOutOutcome timed_out = 6;
      */
@@ -437,6 +516,22 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
      */
     value: ProposalOutcome;
     case: "proposal";
+  } | {
+    /**
+     * A signal came.
+     *
+     * @generated from field: pawl.v1.SignalOutcome signal = 7;
+     */
+    value: SignalOutcome;
+    case: "signal";
+  } | {
+    /**
+     * An input request was answered or declined.
+     *
+     * @generated from field: pawl.v1.InputOutcome input = 8;
+     */
+    value: InputOutcome;
+    case: "input";
   } | { case: undefined; value?: undefined };
 };
 
@@ -445,7 +540,7 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
  * Use `create(WaitOutcomeSchema)` to create a new message.
  */
 export const WaitOutcomeSchema: GenMessage<WaitOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 9);
+  messageDesc(file_pawl_v1_worker_service, 11);
 
 /**
  * A task given to a worker under a lease.
@@ -592,7 +687,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 10);
+  messageDesc(file_pawl_v1_worker_service, 12);
 
 /**
  * A step to record.
@@ -678,7 +773,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
  * Use `create(StepItemSchema)` to create a new message.
  */
 export const StepItemSchema: GenMessage<StepItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 11);
+  messageDesc(file_pawl_v1_worker_service, 13);
 
 /**
  * An operation's intent.
@@ -734,7 +829,7 @@ export type IntentItem = Message<"pawl.v1.IntentItem"> & {
  * Use `create(IntentItemSchema)` to create a new message.
  */
 export const IntentItemSchema: GenMessage<IntentItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 12);
+  messageDesc(file_pawl_v1_worker_service, 14);
 
 /**
  * How a call ended.
@@ -797,7 +892,7 @@ export type ObservationItem = Message<"pawl.v1.ObservationItem"> & {
  * Use `create(ObservationItemSchema)` to create a new message.
  */
 export const ObservationItemSchema: GenMessage<ObservationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 13);
+  messageDesc(file_pawl_v1_worker_service, 15);
 
 /**
  * What a look-up found.
@@ -860,7 +955,7 @@ export type ReconciliationItem = Message<"pawl.v1.ReconciliationItem"> & {
  * Use `create(ReconciliationItemSchema)` to create a new message.
  */
 export const ReconciliationItemSchema: GenMessage<ReconciliationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 14);
+  messageDesc(file_pawl_v1_worker_service, 16);
 
 /**
  * The end of an attempt.
@@ -955,7 +1050,7 @@ export type ReportItem = Message<"pawl.v1.ReportItem"> & {
  * Use `create(ReportItemSchema)` to create a new message.
  */
 export const ReportItemSchema: GenMessage<ReportItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 15);
+  messageDesc(file_pawl_v1_worker_service, 17);
 
 /**
  * A completion without an output.
@@ -970,7 +1065,7 @@ export type NoOutput = Message<"pawl.v1.NoOutput"> & {
  * Use `create(NoOutputSchema)` to create a new message.
  */
 export const NoOutputSchema: GenMessage<NoOutput> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 16);
+  messageDesc(file_pawl_v1_worker_service, 18);
 
 /**
  * Waits for a point in time. What is recorded first counts: the same wait named again keeps its time.
@@ -1007,7 +1102,7 @@ export type TimerWait = Message<"pawl.v1.TimerWait"> & {
  * Use `create(TimerWaitSchema)` to create a new message.
  */
 export const TimerWaitSchema: GenMessage<TimerWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 17);
+  messageDesc(file_pawl_v1_worker_service, 19);
 
 /**
  * Waits until a proposal is not PENDING any more. It ends by itself when the proposal expires.
@@ -1028,7 +1123,78 @@ export type ProposalWait = Message<"pawl.v1.ProposalWait"> & {
  * Use `create(ProposalWaitSchema)` to create a new message.
  */
 export const ProposalWaitSchema: GenMessage<ProposalWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 18);
+  messageDesc(file_pawl_v1_worker_service, 20);
+
+/**
+ * Waits for a signal. One that came before anybody waited is taken first, the oldest of its name.
+ *
+ * @generated from message pawl.v1.SignalWait
+ */
+export type SignalWait = Message<"pawl.v1.SignalWait"> & {
+  /**
+   * Name of the signal. 1 to 200 bytes.
+   *
+   * @generated from field: string signal = 1;
+   */
+  signal: string;
+
+  /**
+   * How long to wait, in ms. Absent: for ever. 0 to 10 years.
+   *
+   * @generated from field: optional double timeout_ms = 2;
+   */
+  timeoutMs?: number | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.SignalWait.
+ * Use `create(SignalWaitSchema)` to create a new message.
+ */
+export const SignalWaitSchema: GenMessage<SignalWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 21);
+
+/**
+ * Asks somebody for something the task needs, and waits for the answer. What is asked cannot be changed: the same name with another question, schema or addressee
+ * is refused.
+ *
+ * @generated from message pawl.v1.InputWait
+ */
+export type InputWait = Message<"pawl.v1.InputWait"> & {
+  /**
+   * What is asked, for people. 1 to 4,000 bytes.
+   *
+   * @generated from field: string question = 1;
+   */
+  question: string;
+
+  /**
+   * Who should answer, for example `role:finance`. At most 200 bytes; empty: anybody.
+   *
+   * @generated from field: string addressee = 2;
+   */
+  addressee: string;
+
+  /**
+   * JSON Schema (draft 2020-12) that the answer must meet, as JSON text of at most 16 KiB. Empty: any answer will do.
+   *
+   * @generated from field: string schema = 3;
+   */
+  schema: string;
+
+  /**
+   * How long it may be answered, in ms. Absent: for ever. 0 to 10 years.
+   *
+   * @generated from field: optional double expires_in_ms = 4;
+   */
+  expiresInMs?: number | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.InputWait.
+ * Use `create(InputWaitSchema)` to create a new message.
+ */
+export const InputWaitSchema: GenMessage<InputWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 22);
 
 /**
  * One thing to wait for.
@@ -1071,6 +1237,22 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
      */
     value: ProposalWait;
     case: "proposal";
+  } | {
+    /**
+     * A signal.
+     *
+     * @generated from field: pawl.v1.SignalWait signal = 4;
+     */
+    value: SignalWait;
+    case: "signal";
+  } | {
+    /**
+     * An answer.
+     *
+     * @generated from field: pawl.v1.InputWait input = 5;
+     */
+    value: InputWait;
+    case: "input";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1079,7 +1261,7 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
  * Use `create(TaskWaitSchema)` to create a new message.
  */
 export const TaskWaitSchema: GenMessage<TaskWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 19);
+  messageDesc(file_pawl_v1_worker_service, 23);
 
 /**
  * A task given back until something it waits for is there.
@@ -1128,7 +1310,7 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
  * Use `create(SuspendItemSchema)` to create a new message.
  */
 export const SuspendItemSchema: GenMessage<SuspendItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 20);
+  messageDesc(file_pawl_v1_worker_service, 24);
 
 /**
  * A task given back.
@@ -1177,7 +1359,7 @@ export type ReleaseItem = Message<"pawl.v1.ReleaseItem"> & {
  * Use `create(ReleaseItemSchema)` to create a new message.
  */
 export const ReleaseItemSchema: GenMessage<ReleaseItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 21);
+  messageDesc(file_pawl_v1_worker_service, 25);
 
 /**
  * Progress of an attempt.
@@ -1212,7 +1394,7 @@ export type ProgressItem = Message<"pawl.v1.ProgressItem"> & {
  * Use `create(ProgressItemSchema)` to create a new message.
  */
 export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 22);
+  messageDesc(file_pawl_v1_worker_service, 26);
 
 /**
  * What a worker sends on Work.
@@ -1331,7 +1513,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 23);
+  messageDesc(file_pawl_v1_worker_service, 27);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1380,7 +1562,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 24);
+  messageDesc(file_pawl_v1_worker_service, 28);
 
 /**
  * A task whose attempt should stop.
@@ -1415,7 +1597,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 25);
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * A lease that has ended.
@@ -1443,7 +1625,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 26);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * What the kernel sends on Work.
@@ -1527,7 +1709,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * Claims tasks.
@@ -1590,7 +1772,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * Claimed tasks.
@@ -1611,7 +1793,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * Names a lease.
@@ -1646,7 +1828,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 34);
 
 /**
  * Reports ends of attempts.
@@ -1674,7 +1856,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
  * One result per report, in order.
@@ -1702,7 +1884,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 36);
 
 /**
  * Renews leases.
@@ -1730,7 +1912,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 37);
 
 /**
  * One result per lease, in order.
@@ -1751,7 +1933,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * What became of one renewal.
@@ -1786,7 +1968,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * Records steps of one task.
@@ -1821,7 +2003,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 36);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * One result per step, in order.
@@ -1849,7 +2031,7 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 37);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * Gives a task back until something it waits for is there.
@@ -1891,7 +2073,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
  * Use `create(SuspendRequestSchema)` to create a new message.
  */
 export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 38);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * The task waits.
@@ -1933,7 +2115,7 @@ export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
  * Use `create(SuspendResponseSchema)` to create a new message.
  */
 export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 39);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * Reads recorded steps and outcomes.
@@ -1968,7 +2150,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 40);
+  messageDesc(file_pawl_v1_worker_service, 44);
 
 /**
  * A page of records.
@@ -1996,7 +2178,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 41);
+  messageDesc(file_pawl_v1_worker_service, 45);
 
 /**
  * Gives a task back.
@@ -2038,7 +2220,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 42);
+  messageDesc(file_pawl_v1_worker_service, 46);
 
 /**
  * The task was given back.
@@ -2073,7 +2255,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 43);
+  messageDesc(file_pawl_v1_worker_service, 47);
 
 /**
  * Reports progress.
@@ -2108,7 +2290,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 44);
+  messageDesc(file_pawl_v1_worker_service, 48);
 
 /**
  * The progress was taken.
@@ -2143,7 +2325,7 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 45);
+  messageDesc(file_pawl_v1_worker_service, 49);
 
 /**
  * Workers.

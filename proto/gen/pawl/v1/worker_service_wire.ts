@@ -637,6 +637,140 @@ export function decodeProposalOutcome(bytes: Uint8Array): ProposalOutcomeShape {
   return readProposalOutcome(r, r.limit);
 }
 
+/** A plain `pawl.v1.SignalOutcome`; its fields are described in worker_service_pb.ts. */
+export interface SignalOutcomeShape {
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.v1.SignalOutcome`. */
+export function writeSignalOutcome(w: WireWriter, m: SignalOutcomeShape): void {
+  if (m.payload !== undefined) {
+    w.tag(10);
+    w.bytes(m.payload);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SignalOutcome` up to `end`, which is the reader's limit. */
+export function readSignalOutcome(r: WireReader, end: number): SignalOutcomeShape {
+  let payload: Uint8Array | undefined;
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        payload = r.bytes();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    payload,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.v1.SignalOutcome` into bytes of its own. */
+export function encodeSignalOutcome(m: SignalOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SignalOutcome`; its bytes fields are views of `bytes`. */
+export function decodeSignalOutcome(bytes: Uint8Array): SignalOutcomeShape {
+  const r = new WireReader(bytes);
+  return readSignalOutcome(r, r.limit);
+}
+
+/** A plain `pawl.v1.InputOutcome`; its fields are described in worker_service_pb.ts. */
+export interface InputOutcomeShape {
+  inputId: string;
+  answer:
+    /** The encoded `pawl.v1.Payload`, not decoded. */
+    | { case: "given"; value: Uint8Array }
+    | { case: "declined"; value: string }
+    | { case: undefined; value?: undefined };
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.v1.InputOutcome`. */
+export function writeInputOutcome(w: WireWriter, m: InputOutcomeShape): void {
+  if (m.inputId !== "") {
+    w.tag(10);
+    w.string(m.inputId);
+  }
+  switch (m.answer.case) {
+    case "given": {
+      w.tag(18);
+      w.bytes(m.answer.value);
+      break;
+    }
+    case "declined": {
+      w.tag(26);
+      w.string(m.answer.value);
+      break;
+    }
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.InputOutcome` up to `end`, which is the reader's limit. */
+export function readInputOutcome(r: WireReader, end: number): InputOutcomeShape {
+  let inputId: string = "";
+  let answer: InputOutcomeShape["answer"] = { case: undefined, value: undefined };
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        inputId = r.string();
+        break;
+      case 18:
+        answer = { case: "given", value: r.bytes() };
+        break;
+      case 26:
+        answer = { case: "declined", value: r.string() };
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    inputId,
+    answer,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.v1.InputOutcome` into bytes of its own. */
+export function encodeInputOutcome(m: InputOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.InputOutcome`; its bytes fields are views of `bytes`. */
+export function decodeInputOutcome(bytes: Uint8Array): InputOutcomeShape {
+  const r = new WireReader(bytes);
+  return readInputOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.WaitOutcome`; its fields are described in worker_service_pb.ts. */
 export interface WaitOutcomeShape {
   name: string;
@@ -647,6 +781,8 @@ export interface WaitOutcomeShape {
     | { case: "timer"; value: TimerOutcomeShape }
     | { case: "timedOut"; value: TimedOutOutcomeShape }
     | { case: "proposal"; value: ProposalOutcomeShape }
+    | { case: "signal"; value: SignalOutcomeShape }
+    | { case: "input"; value: InputOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -680,6 +816,20 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.tag(50);
       const at = w.begin();
       writeTimedOutOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "signal": {
+      w.tag(58);
+      const at = w.begin();
+      writeSignalOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "input": {
+      w.tag(66);
+      const at = w.begin();
+      writeInputOutcome(w, m.outcome.value);
       w.end(at);
       break;
     }
@@ -721,6 +871,14 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 50:
         outcome = { case: "timedOut", value: readTimedOutOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        outcome = { case: "signal", value: readSignalOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        outcome = { case: "input", value: readInputOutcome(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -1707,6 +1865,134 @@ export function decodeProposalWait(bytes: Uint8Array): ProposalWaitShape {
   return readProposalWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.SignalWait`; its fields are described in worker_service_pb.ts. */
+export interface SignalWaitShape {
+  signal: string;
+  timeoutMs?: number | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.SignalWait`. */
+export function writeSignalWait(w: WireWriter, m: SignalWaitShape): void {
+  if (m.signal !== "") {
+    w.tag(10);
+    w.string(m.signal);
+  }
+  if (m.timeoutMs !== undefined) {
+    w.tag(17);
+    w.double(m.timeoutMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SignalWait` up to `end`, which is the reader's limit. */
+export function readSignalWait(r: WireReader, end: number): SignalWaitShape {
+  let signal: string = "";
+  let timeoutMs: number | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        signal = r.string();
+        break;
+      case 17:
+        timeoutMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    signal,
+    timeoutMs,
+  };
+}
+
+/** Encodes a `pawl.v1.SignalWait` into bytes of its own. */
+export function encodeSignalWait(m: SignalWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SignalWait`; its bytes fields are views of `bytes`. */
+export function decodeSignalWait(bytes: Uint8Array): SignalWaitShape {
+  const r = new WireReader(bytes);
+  return readSignalWait(r, r.limit);
+}
+
+/** A plain `pawl.v1.InputWait`; its fields are described in worker_service_pb.ts. */
+export interface InputWaitShape {
+  question: string;
+  addressee: string;
+  schema: string;
+  expiresInMs?: number | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.InputWait`. */
+export function writeInputWait(w: WireWriter, m: InputWaitShape): void {
+  if (m.question !== "") {
+    w.tag(10);
+    w.string(m.question);
+  }
+  if (m.addressee !== "") {
+    w.tag(18);
+    w.string(m.addressee);
+  }
+  if (m.schema !== "") {
+    w.tag(26);
+    w.string(m.schema);
+  }
+  if (m.expiresInMs !== undefined) {
+    w.tag(33);
+    w.double(m.expiresInMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.InputWait` up to `end`, which is the reader's limit. */
+export function readInputWait(r: WireReader, end: number): InputWaitShape {
+  let question: string = "";
+  let addressee: string = "";
+  let schema: string = "";
+  let expiresInMs: number | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        question = r.string();
+        break;
+      case 18:
+        addressee = r.string();
+        break;
+      case 26:
+        schema = r.string();
+        break;
+      case 33:
+        expiresInMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    question,
+    addressee,
+    schema,
+    expiresInMs,
+  };
+}
+
+/** Encodes a `pawl.v1.InputWait` into bytes of its own. */
+export function encodeInputWait(m: InputWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.InputWait`; its bytes fields are views of `bytes`. */
+export function decodeInputWait(bytes: Uint8Array): InputWaitShape {
+  const r = new WireReader(bytes);
+  return readInputWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
 export interface TaskWaitShape {
   name: string;
@@ -1714,6 +2000,8 @@ export interface TaskWaitShape {
   subject:
     | { case: "timer"; value: TimerWaitShape }
     | { case: "proposal"; value: ProposalWaitShape }
+    | { case: "signal"; value: SignalWaitShape }
+    | { case: "input"; value: InputWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1732,6 +2020,20 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
       w.tag(26);
       const at = w.begin();
       writeTimerWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "signal": {
+      w.tag(34);
+      const at = w.begin();
+      writeSignalWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "input": {
+      w.tag(42);
+      const at = w.begin();
+      writeInputWait(w, m.subject.value);
       w.end(at);
       break;
     }
@@ -1761,6 +2063,14 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 26:
         subject = { case: "timer", value: readTimerWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 34:
+        subject = { case: "signal", value: readSignalWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 42:
+        subject = { case: "input", value: readInputWait(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

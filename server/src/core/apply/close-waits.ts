@@ -1,6 +1,8 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { EventMeta } from "../event.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import { forgetOpenWait } from "./indices.js";
+import { endInput } from "./inputs.js";
 
 /** A task ended: nothing that it still waited for is waited for any more. */
 export function closeWaits(run: MutableRun, task: MutableTask, meta: EventMeta): void {
@@ -8,6 +10,7 @@ export function closeWaits(run: MutableRun, task: MutableTask, meta: EventMeta):
     const wait = run.waits[number];
     if (wait !== undefined) {
       wait.closedAtMs = meta.atMs;
+      endInput(run, wait, InputStatus.WITHDRAWN, meta);
       forgetOpenWait(run, wait);
     }
   }

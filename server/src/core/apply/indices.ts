@@ -3,7 +3,9 @@ import {
   type MutableOperation,
   type MutableProposal,
   type MutableRun,
+  type MutableSignal,
   type MutableWait,
+  signalBytes,
   stepIdentity,
   waitIdentity,
 } from "../state.js";
@@ -20,6 +22,8 @@ const noneUnsettled: Set<number> = new Set();
 const noneOrphaned: Set<number> = new Set();
 const noWaitsByIdentity: Map<string, number> = new Map();
 const noOpenWaits: Map<string, number[]> = new Map();
+const noSignals: Map<string, number> = new Map();
+const noneKept: Map<string, number[]> = new Map();
 
 /** The open waits of a task that waits for nothing. */
 export const noWaits: readonly number[] = [];
@@ -40,6 +44,10 @@ export function emptyIndices(): Pick<
   | "proposals"
   | "proposalsByKey"
   | "openProposals"
+  | "signalsByRequest"
+  | "keptSignals"
+  | "keptSignalCount"
+  | "keptSignalBytes"
 > {
   return {
     operationsByKey: noOperations,
@@ -51,6 +59,10 @@ export function emptyIndices(): Pick<
     proposals: noneProposed,
     proposalsByKey: noProposals,
     openProposals: noneOpen,
+    signalsByRequest: noSignals,
+    keptSignals: noneKept,
+    keptSignalCount: 0,
+    keptSignalBytes: 0,
   };
 }
 
@@ -156,12 +168,7 @@ export function indexWait(run: MutableRun, wait: MutableWait): void {
   if (run.openWaitsBySubject === noOpenWaits) {
     run.openWaitsBySubject = new Map();
   }
-  const others = run.openWaitsBySubject.get(key);
-  if (others === undefined) {
-    run.openWaitsBySubject.set(key, [number]);
-  } else {
-    others.push(number);
-  }
+  addTo(run.openWaitsBySubject, key, number);
 }
 
 /** A wait is open no more. */
@@ -173,15 +180,52 @@ export function forgetOpenWait(run: MutableRun, wait: MutableWait): void {
     holder.openWaits = left.length === 0 ? noWaits : left;
   }
   const key = subjectKey(declaration);
-  const others = key === undefined ? undefined : run.openWaitsBySubject.get(key);
-  if (key === undefined || others === undefined) {
+  if (key !== undefined) {
+    removeFrom(run.openWaitsBySubject, key, number);
+  }
+}
+
+/** Finds a signal by its request from now on, and among those that are kept while no wait has taken it. */
+export function indexSignal(run: MutableRun, signal: MutableSignal): void {
+  if (run.signalsByRequest === noSignals) {
+    run.signalsByRequest = new Map();
+  }
+  run.signalsByRequest.set(signal.requestId, signal.number);
+  if (signal.takenBy !== undefined) {
     return;
   }
-  const at = others.indexOf(number);
-  if (at >= 0) {
-    others.splice(at, 1);
+  if (run.keptSignals === noneKept) {
+    run.keptSignals = new Map();
   }
-  if (others.length === 0) {
-    run.openWaitsBySubject.delete(key);
+  addTo(run.keptSignals, signal.name, signal.number);
+  run.keptSignalCount++;
+  run.keptSignalBytes += signalBytes(signal);
+}
+
+/** A signal is kept no more. */
+export function forgetKeptSignal(run: MutableRun, signal: MutableSignal): void {
+  removeFrom(run.keptSignals, signal.name, signal.number);
+  run.keptSignalCount--;
+  run.keptSignalBytes -= signalBytes(signal);
+}
+
+function addTo(index: Map<string, number[]>, key: string, number: number): void {
+  const numbers = index.get(key);
+  if (numbers === undefined) {
+    index.set(key, [number]);
+  } else {
+    numbers.push(number);
+  }
+}
+
+function removeFrom(index: Map<string, number[]>, key: string, number: number): void {
+  const numbers = index.get(key);
+  const at = numbers?.indexOf(number) ?? -1;
+  if (numbers === undefined || at < 0) {
+    return;
+  }
+  numbers.splice(at, 1);
+  if (numbers.length === 0) {
+    index.delete(key);
   }
 }

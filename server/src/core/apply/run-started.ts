@@ -70,6 +70,8 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     steps: [],
     reviews: [],
     waits: [],
+    signals: [],
+    inputs: [],
   };
 }
 

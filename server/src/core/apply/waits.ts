@@ -1,11 +1,13 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, type MutableTask, type MutableWait, waitIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { forgetOpenWait, indexWait } from "./indices.js";
+import { forgetKeptSignal, forgetOpenWait, indexWait } from "./indices.js";
+import { endInput, openInput } from "./inputs.js";
 import { keepBytes } from "./keep.js";
 import { leasedTaskOf, makeReady, settleTask, taskOf } from "./move-task.js";
 import { noteTrouble } from "./trouble.js";
@@ -54,6 +56,7 @@ function openWait(
   };
   run.waits.push(wait);
   indexWait(run, wait);
+  openInput(run, wait);
 }
 
 /** What a task waited for is there. */
@@ -74,10 +77,27 @@ export function applyWaitEnded(
   wait.endedEvent = meta.number;
   wait.closedAtMs = meta.atMs;
   forgetOpenWait(run, wait);
+  if (event.outcome.case === "signalTaken") {
+    takeSignal(run, event.outcome.value.signal, wait);
+  } else if (event.outcome.case === "timedOut") {
+    endInput(run, wait, InputStatus.EXPIRED, meta);
+  }
   const task = taskOf(run, wait.task);
   if (task.status === TaskStatus.SUSPENDED) {
     makeReady(run, task, meta, hooks);
   } else {
     hooks.taskMoved(run, task.number);
   }
+}
+
+function takeSignal(run: MutableRun, number: number, wait: MutableWait): void {
+  const signal = run.signals[number];
+  if (signal === undefined || signal.takenBy !== undefined) {
+    throw new CorruptHistory(
+      `a kept signal ${number} in run "${run.runId}"`,
+      signal === undefined ? `it has ${run.signals.length}` : `wait ${signal.takenBy} took it`,
+    );
+  }
+  forgetKeptSignal(run, signal);
+  signal.takenBy = wait.number;
 }

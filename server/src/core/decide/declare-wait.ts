@@ -12,28 +12,29 @@ export interface UndeclarableWait {
   readonly actual: string;
 }
 
-/** What is recorded of something that is waited for from now on. */
+/**
+ * What is recorded of something that is waited for from now on.
+ * @param nextInput number of the next input request in the run.
+ */
 export function declareWait(
   { name, key, subject }: WaitFor,
   run: Run,
-  ctx: DecideContext,
+  { nowMs }: DecideContext,
+  nextInput: number,
 ): WaitDeclarationShape | UndeclarableWait {
-  if (subject.case === "proposal") {
-    const { proposal } = subject;
-    return run.proposals[proposal] === undefined
-      ? {
-          reason: "undeclarable",
-          expected: "about a proposal of its run",
-          actual: `about proposal ${proposal}, which the run does not have`,
-        }
-      : { name, key, dueAtMs: 0, subject: { case: "proposal", value: { proposal } } };
+  if (subject.case === "proposal" && run.proposals[subject.proposal] === undefined) {
+    return {
+      reason: "undeclarable",
+      expected: "about a proposal of its run",
+      actual: `about proposal ${subject.proposal}, which the run does not have`,
+    };
   }
-  const dueAtMs = dueTime(subject.due, ctx.nowMs);
-  if (dueAtMs > ctx.nowMs + limits.timeoutMsMax) {
+  const dueAtMs = dueTime(subject, nowMs);
+  if (dueAtMs > nowMs + limits.timeoutMsMax) {
     const expected = `a time at most ${limits.timeoutMsMax} ms ahead`;
-    return { reason: "undeclarable", expected, actual: `${dueAtMs - ctx.nowMs} ms ahead` };
+    return { reason: "undeclarable", expected, actual: `${dueAtMs - nowMs} ms ahead` };
   }
-  return { name, key, dueAtMs, subject: { case: "timer", value: {} } };
+  return { name, key, dueAtMs, subject: declareSubject(subject, nextInput) };
 }
 
 /** True when what is waited for is what is recorded. Times are not compared: the recorded one counts. */
@@ -44,7 +45,38 @@ export function fitsDeclaration(
   return describeSubject(subject) === describeSubject(recorded.subject);
 }
 
-/** Never early: rounded up. A past one is due at once; 0 would say that nothing is due ever. */
-function dueTime(due: Extract<WaitSubject, { case: "timer" }>["due"], nowMs: number): number {
-  return Math.max(1, Math.ceil("atMs" in due ? due.atMs : nowMs + due.afterMs));
+function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclarationShape["subject"] {
+  switch (subject.case) {
+    case "timer":
+      return { case: "timer", value: {} };
+    case "signal":
+      return { case: "signal", value: { signal: subject.signal } };
+    case "proposal":
+      return { case: "proposal", value: { proposal: subject.proposal } };
+    case "input": {
+      const { question, addressee, schema, fingerprint } = subject;
+      return {
+        case: "input",
+        value: { input: nextInput, question, addressee, schema, fingerprint },
+      };
+    }
+  }
+}
+
+/** When a wait ends by itself; 0: never. Never early: rounded up. A past time is due at once, so it is not 0. */
+function dueTime(subject: WaitSubject, nowMs: number): number {
+  switch (subject.case) {
+    case "timer":
+      return pointOf("atMs" in subject.due ? subject.due.atMs : nowMs + subject.due.afterMs);
+    case "proposal":
+      return 0; // Its own expiry ends it.
+    case "signal":
+      return subject.timeoutMs === undefined ? 0 : pointOf(nowMs + subject.timeoutMs);
+    case "input":
+      return subject.expiresInMs === undefined ? 0 : pointOf(nowMs + subject.expiresInMs);
+  }
+}
+
+function pointOf(atMs: number): number {
+  return Math.max(1, Math.ceil(atMs));
 }

@@ -1,13 +1,15 @@
 import type { StartRun } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { fingerprintConflict } from "../rejection.js";
 import type { Run } from "../state.js";
+import { decideSendSignal, receivedSignal } from "./send-signal.js";
 
 /**
- * Begins a run. An existing one with the same fingerprint is answered `existing`, another fingerprint is refused.
- * Refusals, in order: fingerprint conflict.
+ * Begins a run. An existing one with the same fingerprint is answered `existing`, another fingerprint is refused; a signal beside the
+ * start reaches it too. Refusals, in order: fingerprint conflict, those of the signal.
  */
 export function decideStartRun(
   run: Run | undefined,
@@ -16,7 +18,7 @@ export function decideStartRun(
 ): Decision {
   if (run !== undefined) {
     return equalBytes(run.fingerprint, command.fingerprint)
-      ? acceptExisting()
+      ? signalExisting(run, command, ctx)
       : reject(
           fingerprintConflict({
             entity: "run",
@@ -27,7 +29,7 @@ export function decideStartRun(
           }),
         );
   }
-  return accept([
+  const started: EventBody[] = [
     {
       case: "runStarted",
       value: {
@@ -43,5 +45,19 @@ export function decideStartRun(
         principal: ctx.principal,
       },
     },
-  ]);
+  ];
+  if (command.signal !== undefined) {
+    started.push(receivedSignal(command.signal, ctx));
+  }
+  return accept(started);
+}
+
+/** A signal beside a start that finds the run: the run exists, whatever the signal changes. */
+function signalExisting(run: Run, { signal }: StartRun, ctx: DecideContext): Decision {
+  if (signal === undefined) {
+    return acceptExisting();
+  }
+  const command = { kind: "SendSignal", ...signal, expectedVersion: undefined } as const;
+  const decision = decideSendSignal(run, command, ctx);
+  return decision.accepted ? { ...decision, reply: { existing: true } } : decision;
 }

@@ -9,7 +9,7 @@ import { encodeUtf8 } from "../identity/utf8.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, invalidField, type Rejection } from "../rejection.js";
-import { type Run, type Task, type Wait, waitIdentity } from "../state.js";
+import { type Run, type Signal, type Task, type Wait, waitIdentity } from "../state.js";
 import { describeSubject } from "../wait-subject.js";
 import { declareWait, fitsDeclaration } from "./declare-wait.js";
 import { doubtOpenCalls } from "./doubts.js";
@@ -76,6 +76,8 @@ class WaitPlan {
   readonly #run: Run;
   readonly #task: Task;
   readonly #nowMs: number;
+  /** How many kept signals of a name waits of this plan have taken. */
+  readonly #taken = new Map<string, number>();
 
   constructor(run: Run, task: Task, { nowMs }: DecideContext) {
     this.#run = run;
@@ -107,13 +109,46 @@ class WaitPlan {
     this.#lookAhead(number, declaration);
   }
 
-  #lookAhead(number: number, declaration: Wait["declaration"]): void {
+  /** Number of the next input request. */
+  get nextInput(): number {
+    const asked = this.opened.filter(({ subject }) => subject.case === "input").length;
+    return this.#run.inputs.length + asked;
+  }
+
+  /** The oldest kept signal that no wait before has taken. */
+  #takeSignal({ subject }: Wait["declaration"]): Signal | undefined {
+    const { keptSignals, signals } = this.#run;
+    const name = subject.case === "signal" ? subject.value.signal : undefined;
+    const kept = name === undefined ? undefined : keptSignals.get(name);
+    if (name === undefined || kept === undefined) {
+      return undefined;
+    }
+    const index = this.#taken.get(name) ?? 0;
+    this.#taken.set(name, index + 1);
+    return signals[kept[index] ?? -1];
+  }
+
+  /** The thing itself, when it has happened before anybody waited for it. */
+  #whatIsThere(declaration: Wait["declaration"]): Omit<Ending, "wait"> | undefined {
     const { subject } = declaration;
-    const proposal =
-      subject.case === "proposal" ? this.#run.proposals[subject.value.proposal] : undefined;
-    const settled = proposal === undefined ? undefined : settlementOf(proposal);
-    if (settled !== undefined) {
-      this.#endings.push({ wait: { number, task: this.#task.number }, ...settled });
+    if (subject.case === "proposal") {
+      const proposal = this.#run.proposals[subject.value.proposal];
+      return proposal === undefined ? undefined : settlementOf(proposal);
+    }
+    const signal = this.#takeSignal(declaration);
+    return signal === undefined
+      ? undefined
+      : {
+          atMs: signal.receivedAtMs,
+          outcome: { case: "signalTaken", value: { signal: signal.number } },
+        };
+  }
+
+  #lookAhead(number: number, declaration: Wait["declaration"]): void {
+    const there = this.#whatIsThere(declaration);
+    if (there !== undefined) {
+      this.#endings.push({ wait: { number, task: this.#task.number }, ...there });
+      return;
     }
     if (isDue(declaration.dueAtMs, this.#nowMs)) {
       const wait = { number, task: this.#task.number };
@@ -152,7 +187,7 @@ function openWait(
   index: number,
   { run, ctx }: { readonly run: Run; readonly ctx: DecideContext },
 ): Rejection | undefined {
-  const declaration = declareWait(wanted, run, ctx);
+  const declaration = declareWait(wanted, run, ctx, plan.nextInput);
   if ("reason" in declaration) {
     return invalidField(`waits[${index}]`, declaration.expected, declaration.actual);
   }

@@ -1,8 +1,10 @@
 import type {
+  InputRowShape,
   OperationRowShape,
   ProposalRowShape,
   ReviewRowShape,
   RunRowShape,
+  SignalRowShape,
   StepRowShape,
   TaskRowShape,
   WaitRowShape,
@@ -13,6 +15,7 @@ import {
   addProposal,
   addUnsettled,
   indexOperation,
+  indexSignal,
   indexStep,
   indexWait,
   judgeOrphan,
@@ -22,10 +25,12 @@ import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import type {
+  MutableInput,
   MutableOperation,
   MutableProposal,
   MutableReview,
   MutableRun,
+  MutableSignal,
   MutableStep,
   MutableTask,
   MutableWait,
@@ -51,6 +56,8 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   for (const proposal of from.proposals) {
     addProposal(run, proposalOfRow(proposal));
   }
+  run.signals = from.signals.map(signalOfRow);
+  run.inputs = from.inputs.map(inputOfRow);
   requireAll(run, row);
   indexRun(run);
   return run;
@@ -242,6 +249,31 @@ function waitOfRow(row: WaitRowShape): MutableWait {
   };
 }
 
+function signalOfRow(row: SignalRowShape): MutableSignal {
+  return {
+    number: row.number,
+    name: row.name,
+    payload: row.payload,
+    requestId: row.requestId,
+    principal: row.principal,
+    receivedAtMs: row.receivedAtMs,
+    takenBy: row.takenBy === 0 ? undefined : row.takenBy - 1,
+  };
+}
+
+function inputOfRow(row: InputRowShape): MutableInput {
+  return {
+    number: row.number,
+    wait: row.wait,
+    status: row.status,
+    version: row.version,
+    answer: row.answer,
+    declined: row.declined,
+    principal: row.principal,
+    closedAtMs: row.closedAtMs,
+  };
+}
+
 /** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
 function requireAll(run: MutableRun, row: RunRowShape): void {
   requireNumbered("operations", run.operations, row.operationCount);
@@ -249,6 +281,8 @@ function requireAll(run: MutableRun, row: RunRowShape): void {
   requireNumbered("reviews", run.reviews, row.reviewCount);
   requireNumbered("waits", run.waits, row.waitCount);
   requireNumbered("proposals", run.proposals, row.proposalCount);
+  requireNumbered("signals", run.signals, row.signalCount);
+  requireNumbered("input requests", run.inputs, row.inputCount);
 }
 
 function requireNumbered(
@@ -281,6 +315,9 @@ function indexRun(run: MutableRun): void {
   }
   for (const wait of run.waits) {
     indexWait(run, wait);
+  }
+  for (const signal of run.signals) {
+    indexSignal(run, signal);
   }
 }
 

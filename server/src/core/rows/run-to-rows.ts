@@ -1,13 +1,25 @@
 import type {
+  InputRowShape,
   OperationRowShape,
   ProposalRowShape,
   ReviewRowShape,
   RunRowShape,
+  SignalRowShape,
   StepRowShape,
   TaskRowShape,
   WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
-import type { Operation, Proposal, Review, Run, Step, Task, Wait } from "../state.js";
+import type {
+  Input,
+  Operation,
+  Proposal,
+  Review,
+  Run,
+  Signal,
+  Step,
+  Task,
+  Wait,
+} from "../state.js";
 
 /** How far the history of a run is written in chunks. */
 export interface ChunkMark {
@@ -33,6 +45,10 @@ export interface RunRows {
   readonly waits: readonly WaitRowShape[];
   /** All proposals, by rising number. */
   readonly proposals: readonly ProposalRowShape[];
+  /** All signals, by rising number. */
+  readonly signals: readonly SignalRowShape[];
+  /** All input requests, by rising number. */
+  readonly inputs: readonly InputRowShape[];
 }
 
 const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
@@ -50,6 +66,8 @@ export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
     reviews: run.reviews.map(rowOfReview),
     waits: run.waits.map(rowOfWait),
     proposals: run.proposals.map(rowOfProposal),
+    signals: run.signals.map(rowOfSignal),
+    inputs: run.inputs.map(rowOfInput),
   };
 }
 
@@ -68,6 +86,8 @@ export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
     reviews: run.reviews.map(rowOfReview),
     waits: run.waits.map(rowOfWait),
     proposals: run.proposals.map(rowOfProposal),
+    signals: run.signals.map(rowOfSignal),
+    inputs: run.inputs.map(rowOfInput),
   };
 }
 
@@ -113,6 +133,10 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     reviewCount: run.reviews.length,
     waits: [],
     waitCount: run.waits.length,
+    signals: [],
+    signalCount: run.signals.length,
+    inputs: [],
+    inputCount: run.inputs.length,
     pause: run.pause === undefined ? undefined : { ...run.pause },
     proposals: [],
     proposalCount: run.proposals.length,
@@ -231,4 +255,14 @@ export function rowOfReview(review: Review): ReviewRowShape {
 /** The row of a wait. */
 export function rowOfWait(wait: Wait): WaitRowShape {
   return { ...wait };
+}
+
+/** The row of a signal. */
+export function rowOfSignal(signal: Signal): SignalRowShape {
+  return { ...signal, takenBy: signal.takenBy === undefined ? 0 : signal.takenBy + 1 };
+}
+
+/** The row of an input request. */
+export function rowOfInput(input: Input): InputRowShape {
+  return { ...input };
 }

@@ -26,7 +26,24 @@ function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: n
         ? `for ${named}`
         : `for ${explainAwaited(proposal, nowMs, runNumber)}`;
     }
+    case "signal":
+      return `for signal "${subject.value.signal}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
+    case "input": {
+      const { addressee, question } = subject.value;
+      const from = addressee === "" ? "" : ` of ${addressee}`;
+      return `for an answer${from} to "${cut(question)}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
+    }
     case undefined:
       return `for ${named}`;
   }
+}
+
+/** Most of a question that is quoted, in UTF-16 code units. */
+const quotedMax = 120;
+
+/** Never cuts a surrogate pair in half. */
+function cut(text: string): string {
+  return text.length <= quotedMax
+    ? text
+    : `${text.slice(0, quotedMax).replace(/[\ud800-\udbff]$/, "")}…`;
 }

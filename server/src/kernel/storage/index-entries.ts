@@ -1,7 +1,8 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { nextExpiryMs } from "../../core/proposals.js";
-import type { Proposal, Run } from "../../core/state.js";
+import type { Input, Proposal, Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
 import { leaseKey, readyKey, timerKey } from "../../log/key.js";
 import { type AsOf, writeLeaseRow } from "./index-rows.js";
@@ -15,6 +16,8 @@ export const listField: {
   readonly review: string;
   readonly proposal: string;
   readonly proposalFrom: string;
+  readonly input: string;
+  readonly inputAddressee: string;
 } = {
   status: "status",
   workflow: "workflow",
@@ -22,9 +25,11 @@ export const listField: {
   review: "review",
   proposal: "proposal",
   proposalFrom: "proposal-from",
+  input: "input",
+  inputAddressee: "input-addressee",
 };
 
-/** Value of the field `review` for one that nobody has resolved. */
+/** Value of the fields `review` and `input` for one that nobody has resolved or answered. */
 export const openReviewValue: string = "open";
 
 /** Priorities count up from 0; keys sort the highest first. */
@@ -73,6 +78,7 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
   for (const proposal of run.proposals) {
     indexProposal(indexed, proposal, sink);
   }
+  indexInputs(indexed, sink);
   for (const number of run.unsettled) {
     const value = `${run.operations[number]?.status ?? 0}`;
     const listed = { namespace, field: listField.operationStatus, value };
@@ -84,6 +90,26 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
       sink.entry(keys.visibility(listed, runNumber, review.number), empty, 0);
     }
   }
+}
+
+/** How open input requests are listed: all of them, and by addressee. */
+function indexInputs({ run, runNumber, keys }: Indexed, sink: IndexSink): void {
+  const { namespace } = run;
+  for (const input of run.inputs) {
+    if (input.status === InputStatus.OPEN) {
+      const listed = { namespace, field: listField.input, value: openReviewValue };
+      sink.entry(keys.visibility(listed, runNumber, input.number), empty, 0);
+      const value = addresseeOf(run, input);
+      const addressed = { namespace, field: listField.inputAddressee, value };
+      sink.entry(keys.visibility(addressed, runNumber, input.number), empty, 0);
+    }
+  }
+}
+
+/** Who should answer an input request. */
+export function addresseeOf(run: Run, { wait }: Pick<Input, "wait">): string {
+  const subject = run.waits[wait]?.declaration.subject;
+  return subject?.case === "input" ? subject.value.addressee : "";
 }
 
 /** A proposal is listed by its state, and by its state for each of those who may decide about it. */

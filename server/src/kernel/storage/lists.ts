@@ -1,3 +1,4 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run } from "../../core/state.js";
@@ -5,10 +6,16 @@ import { readU32, readU64, writeU32, writeU64 } from "../../log/bytes.js";
 import { operationKeyKey, visibilityKey } from "../../log/key.js";
 import { sha256 } from "../../log/sha256.js";
 import type { Store } from "../../log/store.js";
-import type { OperationFilter, Page, ProposalFilter, RunFilter } from "../kernel-api.js";
+import type {
+  InputFilter,
+  OperationFilter,
+  Page,
+  ProposalFilter,
+  RunFilter,
+} from "../kernel-api.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
-import { listField, openReviewValue, proposalFromValue } from "./index-entries.js";
+import { addresseeOf, listField, openReviewValue, proposalFromValue } from "./index-entries.js";
 import { readTargetRow } from "./index-rows.js";
 import { type Listing, readPage } from "./list-page.js";
 import {
@@ -206,6 +213,33 @@ export class Lists {
         run.namespace === namespace &&
         (runId === "" || run.runId === runId) &&
         isWanted(run, number),
+    });
+  }
+
+  /**
+   * Open input requests, oldest first by their runs' age.
+   * @throws RejectionError PAWL_INVALID_PAGE_TOKEN
+   */
+  listInputs<T>(
+    { namespace, addressee }: InputFilter,
+    page: PageRequest,
+    project: (run: Run, runNumber: number, input: number) => T,
+  ): Promise<Page<T>> {
+    const listed =
+      addressee === ""
+        ? { namespace, field: listField.input, value: openReviewValue }
+        : { namespace, field: listField.inputAddressee, value: addressee };
+    return this.#list(page, {
+      filter: ["inputs", namespace, addressee],
+      ...{ placeBytes: numberPlaceBytes, order: ascending, project },
+      stream: (after) => this.#fieldStream(listed, ascending, after),
+      inMemory: ({ run, number }) =>
+        run.namespace === namespace ? numbersOf(run.inputs, number) : [],
+      isMatch: (run, number) => {
+        const input = run.inputs[number];
+        const isOpen = run.namespace === namespace && input?.status === InputStatus.OPEN;
+        return isOpen && (addressee === "" || addresseeOf(run, input) === addressee);
+      },
     });
   }
 

@@ -1,9 +1,11 @@
 import {
   type RunRowShape,
+  writeInputRow,
   writeOperationRow,
   writeProposalRow,
   writeReviewRow,
   writeRunRow,
+  writeSignalRow,
   writeStepRow,
   writeTaskRow,
   writeWaitRow,
@@ -12,16 +14,27 @@ import { WireWriter } from "@pawl/proto/wire/writer.js";
 import {
   type ChunkMark,
   inlineRun,
+  rowOfInput,
   rowOfOperation,
   rowOfProposal,
   rowOfReview,
+  rowOfSignal,
   rowOfStep,
   rowOfTask,
   rowOfWait,
   splitRunRow,
 } from "../../core/rows/run-to-rows.js";
 import type { Run } from "../../core/state.js";
-import { operationKey, proposalKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
+import {
+  inputRequestKey,
+  operationKey,
+  proposalKey,
+  reviewKey,
+  signalKey,
+  stepKey,
+  taskKey,
+  waitKey,
+} from "../../log/key.js";
 import { writeRow } from "../../log/row.js";
 import type { StoredParts } from "../resident.js";
 import type { AsOf } from "./index-rows.js";
@@ -32,6 +45,7 @@ import {
   proposalStamp,
   reviewStamp,
   rowSchema,
+  signalStamp,
   waitStamp,
 } from "./run-rows.js";
 
@@ -65,6 +79,8 @@ const allParts: StoredParts = {
   reviews: [],
   waits: [],
   proposals: [],
+  signals: [],
+  inputs: [],
   steps: 0,
 };
 
@@ -141,6 +157,7 @@ export class RowWriter {
       }
     }
     this.#writeProposals(rows, stored, put);
+    this.#writeMessages(rows, stored, put);
     for (const step of run.steps.slice(stored.steps)) {
       this.#writer.reset();
       writeStepRow(this.#writer, rowOfStep(step));
@@ -159,6 +176,28 @@ export class RowWriter {
     }
   }
 
+  #writeMessages(
+    { run, runNumber, asOf }: Pick<RowsOfRun, "run" | "runNumber" | "asOf">,
+    stored: StoredParts,
+    put: PutRow,
+  ): void {
+    const keys = this.#keys;
+    for (const signal of run.signals) {
+      if (signalStamp(signal) !== stored.signals[signal.number]) {
+        this.#writer.reset();
+        writeSignalRow(this.#writer, rowOfSignal(signal));
+        this.#put(keys.inRun(signalKey.kind, runNumber, signal.number), asOf, put);
+      }
+    }
+    for (const input of run.inputs) {
+      if (input.version !== stored.inputs[input.number]) {
+        this.#writer.reset();
+        writeInputRow(this.#writer, rowOfInput(input));
+        this.#put(keys.inRun(inputRequestKey.kind, runNumber, input.number), asOf, put);
+      }
+    }
+  }
+
   #put(key: Uint8Array, asOf: AsOf, put: PutRow): number {
     const value = writeRow(key, {
       schemaVersion: rowSchema,
@@ -172,7 +211,7 @@ export class RowWriter {
 }
 
 function partCount(run: Run): number {
-  const { tasks, operations, steps, reviews, waits, proposals } = run;
-  const own = tasks.length + operations.length + steps.length;
-  return own + reviews.length + waits.length + proposals.length;
+  const { tasks, operations, steps, reviews, waits, proposals, signals, inputs } = run;
+  const own = tasks.length + operations.length + steps.length + reviews.length;
+  return own + waits.length + proposals.length + signals.length + inputs.length;
 }

@@ -1,25 +1,38 @@
 import {
+  type InputRowShape,
   type OperationRowShape,
   type ProposalRowShape,
   type ReviewRowShape,
   type RunRowShape,
+  readInputRow,
   readOperationRow,
   readProposalRow,
   readReviewRow,
   readRunRow,
+  readSignalRow,
   readStepRow,
   readTaskRow,
   readWaitRow,
+  type SignalRowShape,
   type StepRowShape,
   type TaskRowShape,
   type WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { WireReader } from "@pawl/proto/wire/reader.js";
 import { hasRow } from "../../core/rows/run-to-rows.js";
-import type { Operation, Proposal, Review, Run, Wait } from "../../core/state.js";
+import type { Operation, Proposal, Review, Run, Signal, Wait } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { CHUNK_ORIGIN, type ChunkPoint } from "../../log/chunk.js";
-import { operationKey, proposalKey, reviewKey, stepKey, taskKey, waitKey } from "../../log/key.js";
+import {
+  inputRequestKey,
+  operationKey,
+  proposalKey,
+  reviewKey,
+  signalKey,
+  stepKey,
+  taskKey,
+  waitKey,
+} from "../../log/key.js";
 import { readRow } from "../../log/row.js";
 import type { RowPut } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -56,11 +69,22 @@ export interface PartRows {
   readonly reviews: ReviewRowShape[];
   readonly waits: WaitRowShape[];
   readonly proposals: ProposalRowShape[];
+  readonly signals: SignalRowShape[];
+  readonly inputs: InputRowShape[];
 }
 
 /** No parts. */
 export function emptyParts(): PartRows {
-  return { tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] };
+  return {
+    tasks: [],
+    operations: [],
+    steps: [],
+    reviews: [],
+    waits: [],
+    proposals: [],
+    signals: [],
+    inputs: [],
+  };
 }
 
 /** Kinds of keys under which parts of a run lie. */
@@ -71,6 +95,8 @@ export const partKinds: readonly number[] = [
   reviewKey.kind,
   waitKey.kind,
   proposalKey.kind,
+  signalKey.kind,
+  inputRequestKey.kind,
 ];
 
 /**
@@ -102,6 +128,12 @@ export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: numbe
     case proposalKey.kind:
       parts.proposals.push(readProposalRow(reader, payload.length));
       return;
+    case signalKey.kind:
+      parts.signals.push(readSignalRow(reader, payload.length));
+      return;
+    case inputRequestKey.kind:
+      parts.inputs.push(readInputRow(reader, payload.length));
+      return;
     default:
       parts.reviews.push(readReviewRow(reader, payload.length));
   }
@@ -115,6 +147,8 @@ export function partVersions(run: Run): StoredParts {
     reviews: run.reviews.map(reviewStamp),
     waits: run.waits.map(waitStamp),
     proposals: run.proposals.map(proposalStamp),
+    signals: run.signals.map(signalStamp),
+    inputs: run.inputs.map(({ version }) => version),
     steps: run.steps.length,
   };
 }
@@ -144,4 +178,9 @@ export function reviewStamp(review: Review): number {
 /** A number that changes with the row of a wait: it is written when it opens, and when it is over. */
 export function waitStamp(wait: Wait): number {
   return wait.closedAtMs === 0 ? 1 : 2;
+}
+
+/** A number that changes with the row of a signal: it is written when it comes, and when a wait takes it. */
+export function signalStamp(signal: Signal): number {
+  return signal.takenBy === undefined ? 1 : 2;
 }

@@ -6,10 +6,12 @@ import type { MutableRun } from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { type Chunk, chunkPointOf, readChunk } from "../../log/chunk.js";
 import {
+  inputRequestKey,
   operationKey,
   proposalKey,
   rangeOfRun,
   reviewKey,
+  signalKey,
   stepKey,
   taskKey,
   waitKey,
@@ -106,6 +108,8 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
   readAll(reviewKey.kind, row.reviewCount);
   readAll(waitKey.kind, row.waitCount);
   readAll(proposalKey.kind, row.proposalCount);
+  readAll(signalKey.kind, row.signalCount);
+  readAll(inputRequestKey.kind, row.inputCount);
   return parts;
 }
 

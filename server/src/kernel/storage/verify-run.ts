@@ -1,8 +1,10 @@
 import {
+  encodeInputRow,
   encodeOperationRow,
   encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
+  encodeSignalRow,
   encodeStepRow,
   encodeTaskRow,
   encodeWaitRow,
@@ -110,6 +112,8 @@ function verifyRows(source: RowSource, runNumber: number, run: MutableRun, store
   requireEqual(told.tasks, found.tasks, encodeTaskRow, () => refuse("tasks"));
   requireEqual(told.operations, found.operations, encodeOperationRow, () => refuse("operations"));
   requireEqual(told.steps, found.steps, encodeStepRow, () => refuse("steps"));
+  requireEqual(told.signals, found.signals, encodeSignalRow, () => refuse("signals"));
+  requireEqual(told.inputs, found.inputs, encodeInputRow, () => refuse("input requests"));
   requireEqual(told.waits, found.waits, encodeWaitRow, () => refuse("waits"));
   requireEqual(told.reviews, found.reviews, encodeReviewRow, () => refuse("reviews"));
   requireEqual(told.proposals, found.proposals, encodeProposalRow, () => refuse("proposals"));

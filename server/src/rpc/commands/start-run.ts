@@ -7,6 +7,7 @@ import { contentOfStart } from "../content.js";
 import type { PlanSource } from "../plan-source.js";
 import { badField } from "../refusals.js";
 import { requireId, requireText } from "../validate/fields.js";
+import { signalParts } from "./signal.js";
 
 /** Longest W3C traceparent, in bytes. */
 const traceparentBytesMax = 55;
@@ -17,7 +18,7 @@ const traceparentBytesMax = 55;
  * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent.
  */
 export function startCommand(item: StartRunShape, namespace: string, plans: PlanSource): StartRun {
-  const { runId, workflow, input, labels, traceparent } = item;
+  const { runId, workflow, input, labels, traceparent, signal } = item;
   requireId("run_id", runId, "run_id");
   requireId("workflow", workflow, "workflow");
   const plan = plans.compile(item.plan, "plan");
@@ -38,7 +39,21 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
     fingerprint: computeFingerprint(describeStart(namespace, workflow, content), sha256),
     labels,
     traceparent,
+    signal: signal === undefined ? undefined : startSignal(signal),
   };
+}
+
+/** A signal beside a start is part of its commit: larger content would have to be stored before there is a run. */
+function startSignal(signal: NonNullable<StartRunShape["signal"]>): StartRun["signal"] {
+  const { payload } = signal;
+  if (payload !== undefined && payload.length > limits.inlineBytesMax) {
+    throw badField(
+      "signal.payload",
+      `at most ${limits.inlineBytesMax} bytes beside a start`,
+      `${payload.length} bytes`,
+    );
+  }
+  return signalParts({ ...signal, payload }, "signal.");
 }
 
 function requireLabels(labels: StartRunShape["labels"]): void {

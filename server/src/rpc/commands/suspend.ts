@@ -1,8 +1,9 @@
-import type { TaskWaitShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { InputWaitShape, TaskWaitShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { SuspendTask, TaskRef, WaitFor, WaitSubject } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
+import { sha256 } from "../../log/sha256.js";
 import { badField } from "../refusals.js";
-import { requireCount, requireId, requireNumber } from "../validate/fields.js";
+import { requireCount, requireId, requireNumber, requireText } from "../validate/fields.js";
 import { parseProposalId } from "../views/proposal-id.js";
 
 /** What a task is suspended with. */
@@ -49,14 +50,41 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
   switch (subject.case) {
     case "timer":
       return { case: "timer", due: timerDue(subject.value.due, `${field}.timer`) };
+    case "signal": {
+      const { signal, timeoutMs } = subject.value;
+      requireId("step", signal, `${field}.signal.signal`);
+      requireLength(timeoutMs, `${field}.signal.timeout_ms`);
+      return { case: "signal", signal, timeoutMs };
+    }
+    case "input":
+      return inputSubject(subject.value, `${field}.input`);
     case "proposal": {
       const { proposalId } = subject.value;
       const { proposal } = parseProposalId(proposalId, `${field}.proposal.proposal_id`);
       return { case: "proposal", proposal };
     }
     default:
-      throw badField(`${field}.subject`, "one of timer, proposal", "absent");
+      throw badField(`${field}.subject`, "one of timer, signal, input, proposal", "absent");
   }
+}
+
+/** An absent length is none. */
+function requireLength(ms: number | undefined, field: string): void {
+  if (ms !== undefined) {
+    requireNumber(ms, field, { min: 0, max: limits.timeoutMsMax });
+  }
+}
+
+function inputSubject(input: InputWaitShape, field: string): WaitSubject {
+  const { question, addressee, schema, expiresInMs } = input;
+  requireText(question, `${field}.question`, { min: 1, max: limits.questionBytesMax });
+  requireText(addressee, `${field}.addressee`, { min: 0, max: limits.idBytesMax });
+  requireText(schema, `${field}.schema`, { min: 0, max: limits.schemaBytesMax });
+  requireLength(expiresInMs, `${field}.expires_in_ms`);
+  // Lengths make it injective.
+  const parts = [question, addressee, schema].map((part) => `${part.length}:${part}`);
+  const fingerprint = sha256(Buffer.from(`input-1\n${parts.join("")}`, "utf8"));
+  return { case: "input", question, addressee, schema, expiresInMs, fingerprint };
 }
 
 type TimerDue = Extract<TaskWaitShape["subject"], { case: "timer" }>["value"]["due"];
@@ -73,4 +101,13 @@ function timerDue(due: TimerDue, field: string): Extract<WaitSubject, { case: "t
     default:
       throw badField(`${field}.due`, "one of after_ms, at_ms", "absent");
   }
+}
+
+/** The schemas of what is asked, by the place of the wait. */
+export function schemasOf(waits: readonly TaskWaitShape[]): (readonly [number, string])[] {
+  return waits.flatMap(({ subject }, index) =>
+    subject.case === "input" && subject.value.schema !== ""
+      ? [[index, subject.value.schema] as const]
+      : [],
+  );
 }

@@ -3,8 +3,10 @@ import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
 import { cancelRun, terminateRun } from "./run-end.js";
 import { getHistory, getRecoveryReport, readBlob } from "./run-history.js";
+import { getInput, listInputs, provideInput } from "./run-input.js";
 import { pauseRun, resumeRun } from "./run-pause.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
+import { sendSignal } from "./run-signal.js";
 import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
 import { watchRun, watchRuns } from "./run-watch.js";
 
@@ -27,6 +29,10 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     terminateRun: (request, call) => terminateRun(edge, request, call),
     getHistory: (request, call) => getHistory(edge, request, call),
     getRecoveryReport: (request, call) => getRecoveryReport(edge, request, call),
+    sendSignal: (request, call) => sendSignal(edge, request, call),
+    provideInput: (request, call) => provideInput(edge, request, call),
+    getInput: (request) => getInput(edge, request),
+    listInputs: (request) => listInputs(edge, request),
     readBlob: (request, call) => readBlob(edge, request, call),
   };
 }

@@ -1,5 +1,6 @@
-import type { WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { InputOutcomeShape, WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Run, Wait } from "../../core/state.js";
+import { inputId } from "../views/input-view.js";
 import { proposalId } from "../views/proposal-id.js";
 
 /** An outcome with about how many bytes it takes. */
@@ -9,17 +10,35 @@ export interface SizedOutcome {
 }
 
 /** `pawl.v1.WaitOutcome` of a wait that has ended. */
-export function outcomeShape(_run: Run, wait: Wait, runNumber: number): SizedOutcome {
+export function outcomeShape(run: Run, wait: Wait, runNumber: number): SizedOutcome {
   const { declaration, endedEvent, closedAtMs } = wait;
   const { name, key } = declaration;
   const common = { name, key, number: endedEvent, atMs: closedAtMs };
-  return { shape: { ...common, outcome: outcomeOf(wait, runNumber) }, bytes: bytesMin };
+  const outcome = outcomeOf(run, runNumber, wait);
+  return { shape: { ...common, outcome }, bytes: bytesMin + contentBytes(outcome) };
 }
 
 /** About what an outcome without content takes. */
 const bytesMin = 64;
 
-function outcomeOf({ ended }: Wait, runNumber: number): WaitOutcomeShape["outcome"] {
+function contentBytes(outcome: WaitOutcomeShape["outcome"]): number {
+  switch (outcome.case) {
+    case "signal":
+      return outcome.value.payload?.length ?? 0;
+    case "input": {
+      const { answer } = outcome.value;
+      return answer.value?.length ?? 0;
+    }
+    default:
+      return 0;
+  }
+}
+
+function outcomeOf(
+  run: Run,
+  runNumber: number,
+  { ended, declaration }: Wait,
+): WaitOutcomeShape["outcome"] {
   const outcome = ended?.outcome;
   switch (outcome?.case) {
     case "timerFired":
@@ -31,7 +50,27 @@ function outcomeOf({ ended }: Wait, runNumber: number): WaitOutcomeShape["outcom
       const value = { proposalId: proposalId(runNumber, proposal), status, principal, reason };
       return { case: "proposal", value };
     }
+    case "signalTaken": {
+      const { payload, principal = "" } = run.signals[outcome.value.signal] ?? {};
+      return { case: "signal", value: { payload, principal } };
+    }
+    case "inputGiven": {
+      const { subject } = declaration;
+      const number = subject.case === "input" ? subject.value.input : -1;
+      return { case: "input", value: inputOutcome(run, runNumber, number) };
+    }
     case undefined:
       return { case: undefined };
   }
+}
+
+function inputOutcome(run: Run, runNumber: number, number: number): InputOutcomeShape {
+  const { answer, declined, principal = "" } = run.inputs[number] ?? {};
+  const given =
+    answer === undefined ? { case: undefined } : ({ case: "given", value: answer } as const);
+  return {
+    inputId: inputId(runNumber, number),
+    answer: declined === undefined ? given : { case: "declined", value: declined },
+    principal,
+  };
 }

@@ -1,11 +1,13 @@
 import type { WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Rejection } from "../../core/rejection.js";
 import { admit, admitFirst, isLarge } from "../admission.js";
+import { schemasOf } from "../commands/suspend.js";
 import { jsonDocumentOf } from "../content.js";
 import type { JsonDigest } from "../digest/json-digest.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
+import { requireSchema } from "../schema/check-answer.js";
 import { type OrderParts, orderOf, type WorkItem } from "./work-orders.js";
 
 /** What had to be done about an item before its command could be decided. */
@@ -21,6 +23,15 @@ export interface Prepared {
 /** What was prepared, by item. */
 export type Preparations = ReadonlyMap<object, Prepared>;
 
+/** An item that cannot be decided at once. */
+export type HeldUpItem = LargeItem | AskingItem;
+
+/** A suspension that asks something: what a schema says is looked at elsewhere. */
+export interface AskingItem {
+  readonly work: Extract<WorkItem, { kind: "suspend" }>;
+  readonly schemas: ReturnType<typeof schemasOf>;
+}
+
 /** An item with content that is kept beside its run. */
 export interface LargeItem {
   readonly work: WorkItem;
@@ -28,9 +39,9 @@ export interface LargeItem {
   readonly payload: Uint8Array;
 }
 
-/** The items of a message whose content is too large to be recorded inside an event. Usually there are none. */
-export function largeItems(request: WorkRequestShape): readonly LargeItem[] {
-  const found: LargeItem[] = [];
+/** The items of a message whose content is too large to be recorded inside an event, or that ask with a schema. Usually there are none. */
+export function heldUpItems(request: WorkRequestShape): readonly HeldUpItem[] {
+  const found: HeldUpItem[] = [];
   const add = (work: WorkItem, field: string, payload: Uint8Array | undefined): void => {
     if (isLarge(payload)) {
       found.push({ work, field, payload });
@@ -57,7 +68,14 @@ export function largeItems(request: WorkRequestShape): readonly LargeItem[] {
     const output = item.outcome.case === "output" ? item.outcome.value : undefined;
     add({ kind: "report", item }, "output", output);
   }
-  return found;
+  return request.suspends.length === 0 ? found : [...found, ...askingItems(request.suspends)];
+}
+
+function askingItems(items: WorkRequestShape["suspends"]): AskingItem[] {
+  return items.flatMap((item) => {
+    const schemas = schemasOf(item.waits);
+    return schemas.length === 0 ? [] : [{ work: { kind: "suspend", item } as const, schemas }];
+  });
 }
 
 /**
@@ -67,16 +85,30 @@ export function largeItems(request: WorkRequestShape): readonly LargeItem[] {
  */
 export async function prepareItems(
   edge: Edge,
-  items: readonly LargeItem[],
+  items: readonly HeldUpItem[],
   partsOf: (work: WorkItem) => OrderParts | undefined,
 ): Promise<Preparations> {
   const prepared = await Promise.all(
     items.map(async (large): Promise<[object, Prepared]> => {
+      if ("schemas" in large) {
+        return [large.work.item, await prepareAsking(edge, large)];
+      }
       const parts = partsOf(large.work);
       return [large.work.item, parts === undefined ? {} : await prepareItem(edge, large, parts)];
     }),
   );
   return new Map(prepared);
+}
+
+async function prepareAsking(edge: Edge, { schemas }: AskingItem): Promise<Prepared> {
+  try {
+    for (const [index, schema] of schemas) {
+      await requireSchema(edge, schema, `waits[${index}].input.schema`);
+    }
+    return {};
+  } catch (error) {
+    return { rejection: rejectionOf(edge, error, "Work") ?? internalFault() };
+  }
 }
 
 /** The order is made once before anything is stored: so that nothing is for a bad one, and all lies with the run or operation it is for. */

@@ -19,7 +19,7 @@ import { pingIntervalMs, readHello, welcomeOf } from "./work-hello.js";
 import { WorkItems } from "./work-items.js";
 import { acknowledge, takeNotices } from "./work-notices.js";
 import { WorkOutbox, workPositionTag } from "./work-outbox.js";
-import { largeItems, type Preparations, prepareItems } from "./work-preparation.js";
+import { heldUpItems, type Preparations, prepareItems } from "./work-preparation.js";
 
 /** Pings in a row without a message from the worker after which its stream is dead. */
 const silentTicksMax = 3;
@@ -260,12 +260,12 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
   #work(request: WorkRequestShape, session: WorkerSession): Promise<void> | undefined {
     takeNotices(request, { session, handles: this.#handles, now: this.#now });
-    const large = largeItems(request);
-    if (large.length === 0) {
+    const heldUp = heldUpItems(request);
+    if (heldUp.length === 0) {
       this.#begin(request, undefined);
       return undefined;
     }
-    return prepareItems(this.#edge, large, (work) => this.#items.partsOf(work)).then((prepared) =>
+    return prepareItems(this.#edge, heldUp, (work) => this.#items.partsOf(work)).then((prepared) =>
       this.#begin(request, prepared),
     );
   }

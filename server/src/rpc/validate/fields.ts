@@ -59,7 +59,7 @@ export function requireReason(value: string, field: string, min: 0 | 1 = 0): voi
 }
 
 /** Id that a caller made of a thing of its own: well-formed, without NUL, 1 to so many bytes. */
-function requireOwnId(value: string, field: string, max: number): void {
+export function requireOwnId(value: string, field: string, max: number): void {
   requireText(value, field, { min: 1, max });
   const nul = value.indexOf("\0");
   if (nul >= 0) {

@@ -63,6 +63,8 @@ function partsOf(body: EventBody): Parts {
     case "checkpointSealed":
     case "epochBegan":
     case "namespaceCreated":
+    case "signalReceived":
+    case "inputAnswered":
       return partsOfRun(body);
     case "operationIntended":
     case "operationObserved":
@@ -90,7 +92,9 @@ type RunCase =
   | "storeCreated"
   | "checkpointSealed"
   | "epochBegan"
-  | "namespaceCreated";
+  | "namespaceCreated"
+  | "signalReceived"
+  | "inputAnswered";
 type OperationCase =
   | "operationIntended"
   | "operationObserved"
@@ -104,6 +108,19 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
     case "runStarted": {
       const { workflow, input, principal } = body.value;
       return { payload: input, detail: `Workflow "${workflow}" began.`, principal };
+    }
+    case "signalReceived": {
+      const { name, payload, principal } = body.value;
+      return { payload, detail: `Signal "${name}" came.`, principal };
+    }
+    case "inputAnswered": {
+      const { input, answer, principal } = body.value;
+      return answer.case === "given"
+        ? { payload: answer.value, detail: `Input request ${input} was answered.`, principal }
+        : {
+            detail: `Input request ${input} was declined${quoted(answer.value ?? "")}.`,
+            principal,
+          };
     }
     case "cancelRequested": {
       const { reason, principal } = body.value;
@@ -185,6 +202,10 @@ function endWord(end: WaitEnd): string {
       return "nothing came in time";
     case "proposal":
       return "its proposal is not pending any more";
+    case "signalTaken":
+      return "a signal was there";
+    case "inputGiven":
+      return "the answer is there";
     case undefined:
       return "for a reason that this version does not know";
   }

@@ -1,3 +1,4 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
@@ -38,6 +39,7 @@ export function expectedIndex(run: Run, runNumber: number): string[] {
       listed("review", "open", number);
     }
   }
+  expectInputs(run, listed);
   const dueMs: number[] = [];
   expectProposals(run, listed, dueMs);
   if (run.status === RunStatus.RUNNING || run.status === RunStatus.PAUSED) {
@@ -73,6 +75,26 @@ function expectedWaits(run: Run): number[] {
 }
 
 /** What is ready and leased; when something is due goes to `dueMs`. */
+function dueWaits(run: Run, task: number): number[] {
+  return (run.status === RunStatus.PAUSED ? [] : run.waits)
+    .filter((wait) => wait.task === task && wait.closedAtMs === 0)
+    .map(({ declaration }) => declaration.dueAtMs)
+    .filter((dueAtMs) => dueAtMs > 0);
+}
+
+function expectInputs(
+  run: Run,
+  listed: (field: string, value: string, number: number) => void,
+): void {
+  for (const { number, wait, status } of run.inputs) {
+    const subject = run.waits[wait]?.declaration.subject;
+    if (status === InputStatus.OPEN && subject?.case === "input") {
+      listed("input", "open", number);
+      listed("input-addressee", subject.value.addressee, number);
+    }
+  }
+}
+
 function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[] {
   const keys: Uint8Array[] = [];
   const isPaused = run.status === RunStatus.PAUSED;
@@ -94,6 +116,7 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
     due(task.dueAtMs, 0, isWaiting && task.status === TaskStatus.BACKOFF);
     due(task.leasedAtMs, spec.startToCloseMs, isLeased);
     due(run.cancelRequestedAtMs, spec.cancelGraceMs, isLeased && run.cancelRequestedAtMs !== 0);
+    dueMs.push(...dueWaits(run, task.number));
     if (isWaiting && task.status === TaskStatus.READY) {
       const { number, readyAtMs: sequence } = task;
       const queue = `${spec.queue}\0${spec.kind}`;

@@ -31,7 +31,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiqgwKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEiwKCnJ1bl9wYXVzZWQYKiABKAsyFi5wYXdsLmxvZy52MS5SdW5QYXVzZWRIABIuCgtydW5fcmVzdW1lZBgrIAEoCzIXLnBhd2wubG9nLnYxLlJ1blJlc3VtZWRIABIyCg1wcm9wb3NhbF9tYWRlGCAgASgLMhkucGF3bC5sb2cudjEuUHJvcG9zYWxNYWRlSAASOAoQcHJvcG9zYWxfZGVjaWRlZBghIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaWRlZEgAEjQKDnByb3Bvc2FsX2VuZGVkGCIgASgLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxFbmRlZEgAEjoKEW5hbWVzcGFjZV9jcmVhdGVkGDggASgLMh0ucGF3bC5sb2cudjEuTmFtZXNwYWNlQ3JlYXRlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIvUBCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSLYAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIEg8KB2F0dGVtcHQYCyABKA0SFQoNd29ya2VyX2xvc3NlcxgMIAEoDRIMCgRub3RlGA0gASgJImcKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAQgASgNItQBCg1BdHRlbXB0RmFpbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHYXR0ZW1wdBgHIAEoDRIOCgZyZXZpZXcYCCABKA0iGQoJVGFza1JlYWR5EgwKBHRhc2sYASABKA0iawoMVGFza1RpbWVkT3V0EgwKBHRhc2sYASABKA0SKgoEa2luZBgCIAEoDjIcLnBhd2wubG9nLnYxLlRhc2tUaW1lb3V0S2luZBIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlIs0BCgxTdGVwUmVjb3JkZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAFCBgoEX2tleSKCAwoUT3BlcmF0aW9uRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSJAoJc2lua19raW5kGAogASgOMhEucGF3bC52MS5TaW5rS2luZBIaChJrZXlfd2luZG93X2VuZHNfbXMYCyABKAESEQoJc2V0dGxlX21zGAwgASgNEhcKD2NhbGxfdGltZW91dF9tcxgNIAEoDRIUCgxwbGFuX3ZlcnNpb24YDiABKA0SEQoJbmFtZXNwYWNlGA8gASgJQhAKDl9kaXNjcmltaW5hdG9yIoQCChFPcGVyYXRpb25JbnRlbmRlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEgoKY2FsbF9ieV9tcxgEIAEoARI2CgtkZWNsYXJhdGlvbhgFIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIMCgR0YXNrGAcgASgNEhEKCXByaW5jaXBhbBgIIAEoCRIvCghjb25zdW1lZBgJIAEoCzIdLnBhd2wubG9nLnYxLkNvbnN1bWVkQXBwcm92YWwijgIKEU9wZXJhdGlvbk9ic2VydmVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSIgoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYByABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIMCgRsYXRlGAggASgIQgkKB291dGNvbWUiTQoQT3BlcmF0aW9uRG91YnRlZBIRCglvcGVyYXRpb24YASABKA0SJgoFY2F1c2UYAiABKA4yFy5wYXdsLmxvZy52MS5Eb3VidENhdXNlIt0BChNPcGVyYXRpb25SZWNvbmNpbGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIhCgVmb3VuZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgDIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYBSABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIVCg1sb29rX3VwX2F0X21zGAYgASgBQgkKB2ZpbmRpbmcidwoMUmV2aWV3T3BlbmVkEg4KBnJldmlldxgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJIowBCg5SZXZpZXdSZXNvbHZlZBIOCgZyZXZpZXcYASABKA0SJQoGY2hvaWNlGAIgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkiNAoPQ2FuY2VsUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiDgoMVGltZXJTdWJqZWN0IiMKD1Byb3Bvc2FsU3ViamVjdBIQCghwcm9wb3NhbBgBIAEoDSK1AQoPV2FpdERlY2xhcmF0aW9uEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESEQoJZHVlX2F0X21zGAMgASgBEioKBXRpbWVyGAQgASgLMhkucGF3bC5sb2cudjEuVGltZXJTdWJqZWN0SAASMAoIcHJvcG9zYWwYFCABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbFN1YmplY3RIAEIJCgdzdWJqZWN0QgYKBF9rZXkizgEKDVRhc2tTdXNwZW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiwKBm9wZW5lZBgDIAMoCzIcLnBhd2wubG9nLnYxLldhaXREZWNsYXJhdGlvbhINCgV3YWl0cxgEIAMoDRIUCgxzZWVuX3Rocm91Z2gYBSABKA0SIQoEbmV4dBgGIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIiCghwcm9ncmVzcxgHIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIMCgpUaW1lckZpcmVkIg4KDFdhaXRUaW1lZE91dCJvCg9Qcm9wb3NhbFNldHRsZWQSEAoIcHJvcG9zYWwYASABKA0SJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIsQBCglXYWl0RW5kZWQSDAoEd2FpdBgBIAEoDRIMCgR0YXNrGAIgASgNEi4KC3RpbWVyX2ZpcmVkGAMgASgLMhcucGF3bC5sb2cudjEuVGltZXJGaXJlZEgAEi4KCXRpbWVkX291dBgEIAEoCzIZLnBhd2wubG9nLnYxLldhaXRUaW1lZE91dEgAEjAKCHByb3Bvc2FsGBQgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxTZXR0bGVkSABCCQoHb3V0Y29tZSJoCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEg8KB2F0dGVtcHQYBCABKA0iZQoJUnVuQ2xvc2VkEiIKBnN0YXR1cxgBIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiEKB2ZhaWx1cmUYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcHJpbmNpcGFsGAMgASgJIi4KCVJ1blBhdXNlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIi8KClJ1blJlc3VtZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIsCgpSdW5GYXVsdGVkEg8KB2NvbW1hbmQYASABKAkSDQoFZXJyb3IYAiABKAkiSAoMU3RvcmVDcmVhdGVkEhAKCHN0b3JlX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoDRIWCg5rZXJuZWxfdmVyc2lvbhgDIAEoCSI8ChBDaGVja3BvaW50U2VhbGVkEigKBmNodW5rcxgBIAMoCzIYLnBhd2wubG9nLnYxLlNlYWxlZENodW5rIm4KCkVwb2NoQmVnYW4SDQoFZXBvY2gYASABKA0SFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAESEgoKYWZ0ZXJfaGFzaBgDIAEoDBIOCgZyZWFzb24YBCABKAkSFQoNbG9zdF9zZXF1ZW5jZRgFIAEoASI3CgtTZWFsZWRDaHVuaxILCgNydW4YASABKAESDQoFY2h1bmsYAiABKA0SDAoEaGFzaBgDIAEoDCKABAoTUHJvcG9zYWxEZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIUCgxwbGFuX3ZlcnNpb24YCiABKA0SEQoJbmFtZXNwYWNlGAsgASgJEhEKCXJlcXVlc3RlchgMIAEoCRIfChdyZXF1ZXN0ZXJfYXV0aGVudGljYXRlZBgNIAEoCBIMCgRmcm9tGA4gAygJEgwKBG5lZWQYDyABKA0SHAoUcmVxdWVzdGVyX21heV9kZWNpZGUYECABKAgSFQoNZXhwaXJlc19hdF9tcxgRIAEoARIqCgZndWFyZHMYEiADKAsyGi5wYXdsLmxvZy52MS5Qcm9wb3NhbEd1YXJkEikKB2Rpc3BsYXkYEyABKAsyGC5wYXdsLnYxLlByb3Bvc2FsRGlzcGxheRIPCgdyZXZpc2VzGBQgASgNQhAKDl9kaXNjcmltaW5hdG9yImYKDVByb3Bvc2FsR3VhcmQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDm9ic2VydmVkX2F0X21zGAQgASgBEhIKCm1heF9hZ2VfbXMYBSABKAEiVwoMUHJvcG9zYWxNYWRlEhAKCHByb3Bvc2FsGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbiK+AQoPUHJvcG9zYWxEZWNpZGVkEhAKCHByb3Bvc2FsGAEgASgNEikKB3ZlcmRpY3QYAiABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAyABKAkSFQoNYXV0aGVudGljYXRlZBgEIAEoCBINCgVyb2xlcxgFIAMoCRIOCgZyZWFzb24YBiABKAkSJQoEbmV4dBgHIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMibQoNUHJvcG9zYWxFbmRlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiVQoQQ29uc3VtZWRBcHByb3ZhbBIQCghwcm9wb3NhbBgBIAEoDRIvCghzdGFuZGluZxgCIAMoCzIdLnBhd2wubG9nLnYxLkFwcHJvdmVyU3RhbmRpbmciNAoQQXBwcm92ZXJTdGFuZGluZxIRCglwcmluY2lwYWwYASABKAkSDQoFcm9sZXMYAiADKAkiOAoQTmFtZXNwYWNlQ3JlYXRlZBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJKvQCCg5MZWFzZUVuZFJlYXNvbhIgChxMRUFTRV9FTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYTEVBU0VfRU5EX1JFQVNPTl9FWFBJUkVEEAESJQohTEVBU0VfRU5EX1JFQVNPTl9OT1RfQUNLTk9XTEVER0VEEAISHQoZTEVBU0VfRU5EX1JFQVNPTl9SRVRVUk5FRBADEh0KGUxFQVNFX0VORF9SRUFTT05fTk9UX0hFTEQQBBIeChpMRUFTRV9FTkRfUkVBU09OX1RJTUVEX09VVBAFEhsKF0xFQVNFX0VORF9SRUFTT05fUkVWSUVXEAYSHwobTEVBU0VfRU5EX1JFQVNPTl9HUkFDRV9PVkVSEAcSHwobTEVBU0VfRU5EX1JFQVNPTl9URVJNSU5BVEVEEAgSHgoaTEVBU0VfRU5EX1JFQVNPTl9TVVNQRU5ERUQQCRIeChpMRUFTRV9FTkRfUkVBU09OX1dJVEhEUkFXThAKKoYBCg9UYXNrVGltZW91dEtpbmQSIQodVEFTS19USU1FT1VUX0tJTkRfVU5TUEVDSUZJRUQQABInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19TVEFSVBABEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX0NMT1NFEAIqgwEKCkRvdWJ0Q2F1c2USGwoXRE9VQlRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdET1VCVF9DQVVTRV9MRUFTRV9FTkRFRBABEhwKGERPVUJUX0NBVVNFX0NBTExfT1ZFUkRVRRACEh0KGURPVUJUX0NBVVNFX0FQUFJPVkFMX09WRVIQA2IGcHJvdG8z", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEimA0KBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEjYKD3NpZ25hbF9yZWNlaXZlZBgYIAEoCzIbLnBhd2wubG9nLnYxLlNpZ25hbFJlY2VpdmVkSAASNAoOaW5wdXRfYW5zd2VyZWQYGSABKAsyGi5wYXdsLmxvZy52MS5JbnB1dEFuc3dlcmVkSAASLAoKcnVuX3BhdXNlZBgqIAEoCzIWLnBhd2wubG9nLnYxLlJ1blBhdXNlZEgAEi4KC3J1bl9yZXN1bWVkGCsgASgLMhcucGF3bC5sb2cudjEuUnVuUmVzdW1lZEgAEjIKDXByb3Bvc2FsX21hZGUYICABKAsyGS5wYXdsLmxvZy52MS5Qcm9wb3NhbE1hZGVIABI4ChBwcm9wb3NhbF9kZWNpZGVkGCEgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpZGVkSAASNAoOcHJvcG9zYWxfZW5kZWQYIiABKAsyGi5wYXdsLmxvZy52MS5Qcm9wb3NhbEVuZGVkSAASOgoRbmFtZXNwYWNlX2NyZWF0ZWQYOCABKAsyHS5wYXdsLmxvZy52MS5OYW1lc3BhY2VDcmVhdGVkSABCBgoEYm9keSIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki9QEKClJ1blN0YXJ0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIbCgRwbGFuGAUgASgLMg0ucGF3bC52MS5QbGFuEh8KBWlucHV0GAYgASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAcgASgMEiIKBmxhYmVscxgIIAMoCzISLnBhd2wubG9nLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCSJmCgpUYXNrTGVhc2VkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhIKCnNlc3Npb25faWQYBCABKAkSDgoGd29ya2VyGAUgASgJItgCCgpMZWFzZUVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIrCgZyZWFzb24YAyABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYByABKAsyEC5wYXdsLnYxLkZhaWx1cmUSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGAggASgNEg4KBnJldmlldxgJIAEoDRIUCgx1c2VzX2F0dGVtcHQYCiABKAgSDwoHYXR0ZW1wdBgLIAEoDRIVCg13b3JrZXJfbG9zc2VzGAwgASgNEgwKBG5vdGUYDSABKAkiZwoNVGFza0NvbXBsZXRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIAoGb3V0cHV0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2F0dGVtcHQYBCABKA0i1AEKDUF0dGVtcHRGYWlsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAcgASgNEg4KBnJldmlldxgIIAEoDSIZCglUYXNrUmVhZHkSDAoEdGFzaxgBIAEoDSJrCgxUYXNrVGltZWRPdXQSDAoEdGFzaxgBIAEoDRIqCgRraW5kGAIgASgOMhwucGF3bC5sb2cudjEuVGFza1RpbWVvdXRLaW5kEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUizQEKDFN0ZXBSZWNvcmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoAUIGCgRfa2V5IoIDChRPcGVyYXRpb25EZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIkCglzaW5rX2tpbmQYCiABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhoKEmtleV93aW5kb3dfZW5kc19tcxgLIAEoARIRCglzZXR0bGVfbXMYDCABKA0SFwoPY2FsbF90aW1lb3V0X21zGA0gASgNEhQKDHBsYW5fdmVyc2lvbhgOIAEoDRIRCgluYW1lc3BhY2UYDyABKAlCEAoOX2Rpc2NyaW1pbmF0b3IihAIKEU9wZXJhdGlvbkludGVuZGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDRISCgpjYWxsX2J5X21zGAQgASgBEjYKC2RlY2xhcmF0aW9uGAUgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SFAoMc2Vlbl90aHJvdWdoGAYgASgNEgwKBHRhc2sYByABKA0SEQoJcHJpbmNpcGFsGAggASgJEi8KCGNvbnN1bWVkGAkgASgLMh0ucGF3bC5sb2cudjEuQ29uc3VtZWRBcHByb3ZhbCKOAgoRT3BlcmF0aW9uT2JzZXJ2ZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIiCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2VkGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJAoIbm90X3NlbnQYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIjCgd1bmtub3duGAYgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgHIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEgwKBGxhdGUYCCABKAhCCQoHb3V0Y29tZSJNChBPcGVyYXRpb25Eb3VidGVkEhEKCW9wZXJhdGlvbhgBIAEoDRImCgVjYXVzZRgCIAEoDjIXLnBhd2wubG9nLnYxLkRvdWJ0Q2F1c2Ui3QEKE09wZXJhdGlvblJlY29uY2lsZWQSEQoJb3BlcmF0aW9uGAEgASgNEiEKBWZvdW5kGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAMgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgFIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEhUKDWxvb2tfdXBfYXRfbXMYBiABKAFCCQoHZmluZGluZyJ3CgxSZXZpZXdPcGVuZWQSDgoGcmV2aWV3GAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkijAEKDlJldmlld1Jlc29sdmVkEg4KBnJldmlldxgBIAEoDRIlCgZjaG9pY2UYAiABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIgCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDgoGcmVhc29uGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCSI0Cg9DYW5jZWxSZXF1ZXN0ZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIOCgxUaW1lclN1YmplY3QiIwoPUHJvcG9zYWxTdWJqZWN0EhAKCHByb3Bvc2FsGAEgASgNIh8KDVNpZ25hbFN1YmplY3QSDgoGc2lnbmFsGAEgASgJImcKDElucHV0U3ViamVjdBINCgVpbnB1dBgBIAEoDRIQCghxdWVzdGlvbhgCIAEoCRIRCglhZGRyZXNzZWUYAyABKAkSDgoGc2NoZW1hGAQgASgJEhMKC2ZpbmdlcnByaW50GAUgASgMIo8CCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIABIwCghwcm9wb3NhbBgUIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsU3ViamVjdEgAEiwKBnNpZ25hbBgFIAEoCzIaLnBhd2wubG9nLnYxLlNpZ25hbFN1YmplY3RIABIqCgVpbnB1dBgGIAEoCzIZLnBhd2wubG9nLnYxLklucHV0U3ViamVjdEgAQgkKB3N1YmplY3RCBgoEX2tleSLOAQoNVGFza1N1c3BlbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SLAoGb3BlbmVkGAMgAygLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEg0KBXdhaXRzGAQgAygNEhQKDHNlZW5fdGhyb3VnaBgFIAEoDRIhCgRuZXh0GAYgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEiIKCHByb2dyZXNzGAcgASgLMhAucGF3bC52MS5QYXlsb2FkIgwKClRpbWVyRmlyZWQiDgoMV2FpdFRpbWVkT3V0Im8KD1Byb3Bvc2FsU2V0dGxlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiHQoLU2lnbmFsVGFrZW4SDgoGc2lnbmFsGAEgASgNIgwKCklucHV0R2l2ZW4iaAoOU2lnbmFsUmVjZWl2ZWQSDAoEbmFtZRgBIAEoCRIhCgdwYXlsb2FkGAIgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYAyABKAkSEQoJcHJpbmNpcGFsGAQgASgJInIKDUlucHV0QW5zd2VyZWQSDQoFaW5wdXQYASABKA0SIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIipgIKCVdhaXRFbmRlZBIMCgR3YWl0GAEgASgNEgwKBHRhc2sYAiABKA0SLgoLdGltZXJfZmlyZWQYAyABKAsyFy5wYXdsLmxvZy52MS5UaW1lckZpcmVkSAASLgoJdGltZWRfb3V0GAQgASgLMhkucGF3bC5sb2cudjEuV2FpdFRpbWVkT3V0SAASMAoIcHJvcG9zYWwYFCABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbFNldHRsZWRIABIwCgxzaWduYWxfdGFrZW4YBSABKAsyGC5wYXdsLmxvZy52MS5TaWduYWxUYWtlbkgAEi4KC2lucHV0X2dpdmVuGAYgASgLMhcucGF3bC5sb2cudjEuSW5wdXRHaXZlbkgAQgkKB291dGNvbWUiaAoNVGFza0NhbmNlbGxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIPCgdhdHRlbXB0GAQgASgNImUKCVJ1bkNsb3NlZBIiCgZzdGF0dXMYASABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIhCgdmYWlsdXJlGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXByaW5jaXBhbBgDIAEoCSIuCglSdW5QYXVzZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIvCgpSdW5SZXN1bWVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLAoKUnVuRmF1bHRlZBIPCgdjb21tYW5kGAEgASgJEg0KBWVycm9yGAIgASgJIkgKDFN0b3JlQ3JlYXRlZBIQCghzdG9yZV9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKA0SFgoOa2VybmVsX3ZlcnNpb24YAyABKAkiPAoQQ2hlY2twb2ludFNlYWxlZBIoCgZjaHVua3MYASADKAsyGC5wYXdsLmxvZy52MS5TZWFsZWRDaHVuayJuCgpFcG9jaEJlZ2FuEg0KBWVwb2NoGAEgASgNEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgBEhIKCmFmdGVyX2hhc2gYAyABKAwSDgoGcmVhc29uGAQgASgJEhUKDWxvc3Rfc2VxdWVuY2UYBSABKAEiNwoLU2VhbGVkQ2h1bmsSCwoDcnVuGAEgASgBEg0KBWNodW5rGAIgASgNEgwKBGhhc2gYAyABKAwigAQKE1Byb3Bvc2FsRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSFAoMcGxhbl92ZXJzaW9uGAogASgNEhEKCW5hbWVzcGFjZRgLIAEoCRIRCglyZXF1ZXN0ZXIYDCABKAkSHwoXcmVxdWVzdGVyX2F1dGhlbnRpY2F0ZWQYDSABKAgSDAoEZnJvbRgOIAMoCRIMCgRuZWVkGA8gASgNEhwKFHJlcXVlc3Rlcl9tYXlfZGVjaWRlGBAgASgIEhUKDWV4cGlyZXNfYXRfbXMYESABKAESKgoGZ3VhcmRzGBIgAygLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxHdWFyZBIpCgdkaXNwbGF5GBMgASgLMhgucGF3bC52MS5Qcm9wb3NhbERpc3BsYXkSDwoHcmV2aXNlcxgUIAEoDUIQCg5fZGlzY3JpbWluYXRvciJmCg1Qcm9wb3NhbEd1YXJkEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEc3RlcBgDIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgEIAEoARISCgptYXhfYWdlX21zGAUgASgBIlcKDFByb3Bvc2FsTWFkZRIQCghwcm9wb3NhbBgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24ivgEKD1Byb3Bvc2FsRGVjaWRlZBIQCghwcm9wb3NhbBgBIAEoDRIpCgd2ZXJkaWN0GAIgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAMgASgJEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgSDQoFcm9sZXMYBSADKAkSDgoGcmVhc29uGAYgASgJEiUKBG5leHQYByABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzIm0KDVByb3Bvc2FsRW5kZWQSEAoIcHJvcG9zYWwYASABKA0SJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIlUKEENvbnN1bWVkQXBwcm92YWwSEAoIcHJvcG9zYWwYASABKA0SLwoIc3RhbmRpbmcYAiADKAsyHS5wYXdsLmxvZy52MS5BcHByb3ZlclN0YW5kaW5nIjQKEEFwcHJvdmVyU3RhbmRpbmcSEQoJcHJpbmNpcGFsGAEgASgJEg0KBXJvbGVzGAIgAygJIjgKEE5hbWVzcGFjZUNyZWF0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSr0AgoOTGVhc2VFbmRSZWFzb24SIAocTEVBU0VfRU5EX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGExFQVNFX0VORF9SRUFTT05fRVhQSVJFRBABEiUKIUxFQVNFX0VORF9SRUFTT05fTk9UX0FDS05PV0xFREdFRBACEh0KGUxFQVNFX0VORF9SRUFTT05fUkVUVVJORUQQAxIdChlMRUFTRV9FTkRfUkVBU09OX05PVF9IRUxEEAQSHgoaTEVBU0VfRU5EX1JFQVNPTl9USU1FRF9PVVQQBRIbChdMRUFTRV9FTkRfUkVBU09OX1JFVklFVxAGEh8KG0xFQVNFX0VORF9SRUFTT05fR1JBQ0VfT1ZFUhAHEh8KG0xFQVNFX0VORF9SRUFTT05fVEVSTUlOQVRFRBAIEh4KGkxFQVNFX0VORF9SRUFTT05fU1VTUEVOREVEEAkSHgoaTEVBU0VfRU5EX1JFQVNPTl9XSVRIRFJBV04QCiqGAQoPVGFza1RpbWVvdXRLaW5kEiEKHVRBU0tfVElNRU9VVF9LSU5EX1VOU1BFQ0lGSUVEEAASJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fU1RBUlQQARInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19DTE9TRRACKoMBCgpEb3VidENhdXNlEhsKF0RPVUJUX0NBVVNFX1VOU1BFQ0lGSUVEEAASGwoXRE9VQlRfQ0FVU0VfTEVBU0VfRU5ERUQQARIcChhET1VCVF9DQVVTRV9DQUxMX09WRVJEVUUQAhIdChlET1VCVF9DQVVTRV9BUFBST1ZBTF9PVkVSEANiBnByb3RvMw", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -235,6 +235,22 @@ export type Event = Message<"pawl.log.v1.Event"> & {
      */
     value: WaitEnded;
     case: "waitEnded";
+  } | {
+    /**
+     * A signal came.
+     *
+     * @generated from field: pawl.log.v1.SignalReceived signal_received = 24;
+     */
+    value: SignalReceived;
+    case: "signalReceived";
+  } | {
+    /**
+     * An input request was answered.
+     *
+     * @generated from field: pawl.log.v1.InputAnswered input_answered = 25;
+     */
+    value: InputAnswered;
+    case: "inputAnswered";
   } | {
     /**
      * Nothing of the run is offered from now on.
@@ -1331,6 +1347,76 @@ export const ProposalSubjectSchema: GenMessage<ProposalSubject> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 19);
 
 /**
+ * A signal is waited for.
+ *
+ * @generated from message pawl.log.v1.SignalSubject
+ */
+export type SignalSubject = Message<"pawl.log.v1.SignalSubject"> & {
+  /**
+   * Name of the signal.
+   *
+   * @generated from field: string signal = 1;
+   */
+  signal: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.SignalSubject.
+ * Use `create(SignalSubjectSchema)` to create a new message.
+ */
+export const SignalSubjectSchema: GenMessage<SignalSubject> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 20);
+
+/**
+ * An answer is waited for.
+ *
+ * @generated from message pawl.log.v1.InputSubject
+ */
+export type InputSubject = Message<"pawl.log.v1.InputSubject"> & {
+  /**
+   * Number of the input request in the run, from 0.
+   *
+   * @generated from field: uint32 input = 1;
+   */
+  input: number;
+
+  /**
+   * What is asked, for people.
+   *
+   * @generated from field: string question = 2;
+   */
+  question: string;
+
+  /**
+   * Who should answer. May be empty.
+   *
+   * @generated from field: string addressee = 3;
+   */
+  addressee: string;
+
+  /**
+   * JSON Schema of the answer, as JSON text. Empty: any answer will do.
+   *
+   * @generated from field: string schema = 4;
+   */
+  schema: string;
+
+  /**
+   * Fingerprint of the request, 32 bytes.
+   *
+   * @generated from field: bytes fingerprint = 5;
+   */
+  fingerprint: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.log.v1.InputSubject.
+ * Use `create(InputSubjectSchema)` to create a new message.
+ */
+export const InputSubjectSchema: GenMessage<InputSubject> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 21);
+
+/**
  * One thing that a task waits for; recorded when it first does, and never changed.
  *
  * @generated from message pawl.log.v1.WaitDeclaration
@@ -1378,6 +1464,22 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
      */
     value: ProposalSubject;
     case: "proposal";
+  } | {
+    /**
+     * A signal.
+     *
+     * @generated from field: pawl.log.v1.SignalSubject signal = 5;
+     */
+    value: SignalSubject;
+    case: "signal";
+  } | {
+    /**
+     * An answer.
+     *
+     * @generated from field: pawl.log.v1.InputSubject input = 6;
+     */
+    value: InputSubject;
+    case: "input";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1386,7 +1488,7 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
  * Use `create(WaitDeclarationSchema)` to create a new message.
  */
 export const WaitDeclarationSchema: GenMessage<WaitDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 20);
+  messageDesc(file_pawl_log_v1_event, 22);
 
 /**
  * A task gave its lease back and waits. Uses no attempt, and neither does going on.
@@ -1449,7 +1551,7 @@ export type TaskSuspended = Message<"pawl.log.v1.TaskSuspended"> & {
  * Use `create(TaskSuspendedSchema)` to create a new message.
  */
 export const TaskSuspendedSchema: GenMessage<TaskSuspended> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 21);
+  messageDesc(file_pawl_log_v1_event, 23);
 
 /**
  * The time that was waited for has come.
@@ -1464,7 +1566,7 @@ export type TimerFired = Message<"pawl.log.v1.TimerFired"> & {
  * Use `create(TimerFiredSchema)` to create a new message.
  */
 export const TimerFiredSchema: GenMessage<TimerFired> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 22);
+  messageDesc(file_pawl_log_v1_event, 24);
 
 /**
  * Nothing came within the time that the wait allowed.
@@ -1479,7 +1581,7 @@ export type WaitTimedOut = Message<"pawl.log.v1.WaitTimedOut"> & {
  * Use `create(WaitTimedOutSchema)` to create a new message.
  */
 export const WaitTimedOutSchema: GenMessage<WaitTimedOut> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 23);
+  messageDesc(file_pawl_log_v1_event, 25);
 
 /**
  * A proposal is not PENDING any more.
@@ -1521,7 +1623,136 @@ export type ProposalSettled = Message<"pawl.log.v1.ProposalSettled"> & {
  * Use `create(ProposalSettledSchema)` to create a new message.
  */
 export const ProposalSettledSchema: GenMessage<ProposalSettled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 24);
+  messageDesc(file_pawl_log_v1_event, 26);
+
+/**
+ * A signal was taken. No other wait gets it.
+ *
+ * @generated from message pawl.log.v1.SignalTaken
+ */
+export type SignalTaken = Message<"pawl.log.v1.SignalTaken"> & {
+  /**
+   * Number of the signal in the run.
+   *
+   * @generated from field: uint32 signal = 1;
+   */
+  signal: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.SignalTaken.
+ * Use `create(SignalTakenSchema)` to create a new message.
+ */
+export const SignalTakenSchema: GenMessage<SignalTaken> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 27);
+
+/**
+ * The input request was answered, or declined.
+ *
+ * @generated from message pawl.log.v1.InputGiven
+ */
+export type InputGiven = Message<"pawl.log.v1.InputGiven"> & {
+};
+
+/**
+ * Describes the message pawl.log.v1.InputGiven.
+ * Use `create(InputGivenSchema)` to create a new message.
+ */
+export const InputGivenSchema: GenMessage<InputGiven> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 28);
+
+/**
+ * A signal came to a run.
+ *
+ * @generated from message pawl.log.v1.SignalReceived
+ */
+export type SignalReceived = Message<"pawl.log.v1.SignalReceived"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Content as received. Absent when there is none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 2;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Id of the request that brought it.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Who sent it. Empty: the unauthenticated local principal.
+   *
+   * @generated from field: string principal = 4;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.SignalReceived.
+ * Use `create(SignalReceivedSchema)` to create a new message.
+ */
+export const SignalReceivedSchema: GenMessage<SignalReceived> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 29);
+
+/**
+ * An input request was answered.
+ *
+ * @generated from message pawl.log.v1.InputAnswered
+ */
+export type InputAnswered = Message<"pawl.log.v1.InputAnswered"> & {
+  /**
+   * Number of the input request.
+   *
+   * @generated from field: uint32 input = 1;
+   */
+  input: number;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.log.v1.InputAnswered.answer
+   */
+  answer: {
+    /**
+     * The answer as received.
+     *
+     * @generated from field: pawl.v1.Payload given = 2;
+     */
+    value: Payload;
+    case: "given";
+  } | {
+    /**
+     * It was declined; why.
+     *
+     * @generated from field: string declined = 3;
+     */
+    value: string;
+    case: "declined";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Who answered. Empty: the unauthenticated local principal.
+   *
+   * @generated from field: string principal = 4;
+   */
+  principal: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.InputAnswered.
+ * Use `create(InputAnsweredSchema)` to create a new message.
+ */
+export const InputAnsweredSchema: GenMessage<InputAnswered> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 30);
 
 /**
  * What a task waited for is there. When it is SUSPENDED, it is READY from now on.
@@ -1572,6 +1803,22 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
      */
     value: ProposalSettled;
     case: "proposal";
+  } | {
+    /**
+     * A signal was there.
+     *
+     * @generated from field: pawl.log.v1.SignalTaken signal_taken = 5;
+     */
+    value: SignalTaken;
+    case: "signalTaken";
+  } | {
+    /**
+     * The answer is there.
+     *
+     * @generated from field: pawl.log.v1.InputGiven input_given = 6;
+     */
+    value: InputGiven;
+    case: "inputGiven";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1580,7 +1827,7 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
  * Use `create(WaitEndedSchema)` to create a new message.
  */
 export const WaitEndedSchema: GenMessage<WaitEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 25);
+  messageDesc(file_pawl_log_v1_event, 31);
 
 /**
  * A leased task ended because its run was asked to stop.
@@ -1622,7 +1869,7 @@ export type TaskCancelled = Message<"pawl.log.v1.TaskCancelled"> & {
  * Use `create(TaskCancelledSchema)` to create a new message.
  */
 export const TaskCancelledSchema: GenMessage<TaskCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 26);
+  messageDesc(file_pawl_log_v1_event, 32);
 
 /**
  * The run ended.
@@ -1657,7 +1904,7 @@ export type RunClosed = Message<"pawl.log.v1.RunClosed"> & {
  * Use `create(RunClosedSchema)` to create a new message.
  */
 export const RunClosedSchema: GenMessage<RunClosed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 27);
+  messageDesc(file_pawl_log_v1_event, 33);
 
 /**
  * Nothing of the run is offered from now on: what runs may report, and every timer but that of a running attempt is due when it goes on.
@@ -1685,7 +1932,7 @@ export type RunPaused = Message<"pawl.log.v1.RunPaused"> & {
  * Use `create(RunPausedSchema)` to create a new message.
  */
 export const RunPausedSchema: GenMessage<RunPaused> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 28);
+  messageDesc(file_pawl_log_v1_event, 34);
 
 /**
  * The run goes on.
@@ -1713,7 +1960,7 @@ export type RunResumed = Message<"pawl.log.v1.RunResumed"> & {
  * Use `create(RunResumedSchema)` to create a new message.
  */
 export const RunResumedSchema: GenMessage<RunResumed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 29);
+  messageDesc(file_pawl_log_v1_event, 35);
 
 /**
  * The kernel's own code failed for this run.
@@ -1741,7 +1988,7 @@ export type RunFaulted = Message<"pawl.log.v1.RunFaulted"> & {
  * Use `create(RunFaultedSchema)` to create a new message.
  */
 export const RunFaultedSchema: GenMessage<RunFaulted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 30);
+  messageDesc(file_pawl_log_v1_event, 36);
 
 /**
  * The store was created.
@@ -1776,7 +2023,7 @@ export type StoreCreated = Message<"pawl.log.v1.StoreCreated"> & {
  * Use `create(StoreCreatedSchema)` to create a new message.
  */
 export const StoreCreatedSchema: GenMessage<StoreCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 31);
+  messageDesc(file_pawl_log_v1_event, 37);
 
 /**
  * History chunks were written.
@@ -1797,7 +2044,7 @@ export type CheckpointSealed = Message<"pawl.log.v1.CheckpointSealed"> & {
  * Use `create(CheckpointSealedSchema)` to create a new message.
  */
 export const CheckpointSealedSchema: GenMessage<CheckpointSealed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 32);
+  messageDesc(file_pawl_log_v1_event, 38);
 
 /**
  * A new life of the store began, by an operator's word. Positions of earlier ones are told that the store was rewound.
@@ -1846,7 +2093,7 @@ export type EpochBegan = Message<"pawl.log.v1.EpochBegan"> & {
  * Use `create(EpochBeganSchema)` to create a new message.
  */
 export const EpochBeganSchema: GenMessage<EpochBegan> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 33);
+  messageDesc(file_pawl_log_v1_event, 39);
 
 /**
  * A chunk with its hash.
@@ -1881,7 +2128,7 @@ export type SealedChunk = Message<"pawl.log.v1.SealedChunk"> & {
  * Use `create(SealedChunkSchema)` to create a new message.
  */
 export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 34);
+  messageDesc(file_pawl_log_v1_event, 40);
 
 /**
  * What a proposal is; never changed.
@@ -2035,7 +2282,7 @@ export type ProposalDeclaration = Message<"pawl.log.v1.ProposalDeclaration"> & {
  * Use `create(ProposalDeclarationSchema)` to create a new message.
  */
 export const ProposalDeclarationSchema: GenMessage<ProposalDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 35);
+  messageDesc(file_pawl_log_v1_event, 41);
 
 /**
  * A guard as it is kept.
@@ -2084,7 +2331,7 @@ export type ProposalGuard = Message<"pawl.log.v1.ProposalGuard"> & {
  * Use `create(ProposalGuardSchema)` to create a new message.
  */
 export const ProposalGuardSchema: GenMessage<ProposalGuard> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 36);
+  messageDesc(file_pawl_log_v1_event, 42);
 
 /**
  * An action was proposed. A proposal that it revises ends with this event when it is open: PENDING becomes SUPERSEDED, APPROVED becomes REVOKED.
@@ -2112,7 +2359,7 @@ export type ProposalMade = Message<"pawl.log.v1.ProposalMade"> & {
  * Use `create(ProposalMadeSchema)` to create a new message.
  */
 export const ProposalMadeSchema: GenMessage<ProposalMade> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 37);
+  messageDesc(file_pawl_log_v1_event, 43);
 
 /**
  * A person approved or rejected.
@@ -2175,7 +2422,7 @@ export type ProposalDecided = Message<"pawl.log.v1.ProposalDecided"> & {
  * Use `create(ProposalDecidedSchema)` to create a new message.
  */
 export const ProposalDecidedSchema: GenMessage<ProposalDecided> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 38);
+  messageDesc(file_pawl_log_v1_event, 44);
 
 /**
  * A proposal ended: EXPIRED, WITHDRAWN, REVOKED or STALE.
@@ -2217,7 +2464,7 @@ export type ProposalEnded = Message<"pawl.log.v1.ProposalEnded"> & {
  * Use `create(ProposalEndedSchema)` to create a new message.
  */
 export const ProposalEndedSchema: GenMessage<ProposalEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 39);
+  messageDesc(file_pawl_log_v1_event, 45);
 
 /**
  * An approval that was used.
@@ -2245,7 +2492,7 @@ export type ConsumedApproval = Message<"pawl.log.v1.ConsumedApproval"> & {
  * Use `create(ConsumedApprovalSchema)` to create a new message.
  */
 export const ConsumedApprovalSchema: GenMessage<ConsumedApproval> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 40);
+  messageDesc(file_pawl_log_v1_event, 46);
 
 /**
  * What an approver was when the approval was used.
@@ -2273,7 +2520,7 @@ export type ApproverStanding = Message<"pawl.log.v1.ApproverStanding"> & {
  * Use `create(ApproverStandingSchema)` to create a new message.
  */
 export const ApproverStandingSchema: GenMessage<ApproverStanding> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 41);
+  messageDesc(file_pawl_log_v1_event, 47);
 
 /**
  * A namespace was created. It is never removed.
@@ -2301,7 +2548,7 @@ export type NamespaceCreated = Message<"pawl.log.v1.NamespaceCreated"> & {
  * Use `create(NamespaceCreatedSchema)` to create a new message.
  */
 export const NamespaceCreatedSchema: GenMessage<NamespaceCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 42);
+  messageDesc(file_pawl_log_v1_event, 48);
 
 /**
  * Why a lease ended without a report.

@@ -46,6 +46,8 @@ export interface EventShape {
     | { case: "epochBegan"; value: EpochBeganShape }
     | { case: "taskSuspended"; value: TaskSuspendedShape }
     | { case: "waitEnded"; value: WaitEndedShape }
+    | { case: "signalReceived"; value: SignalReceivedShape }
+    | { case: "inputAnswered"; value: InputAnsweredShape }
     | { case: "runPaused"; value: RunPausedShape }
     | { case: "runResumed"; value: RunResumedShape }
     | { case: "proposalMade"; value: ProposalMadeShape }
@@ -216,6 +218,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "signalReceived": {
+      w.tag(194);
+      const at = w.begin();
+      writeSignalReceived(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "inputAnswered": {
+      w.tag(202);
+      const at = w.begin();
+      writeInputAnswered(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "proposalMade": {
       w.tag(258);
       const at = w.begin();
@@ -364,6 +380,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 186:
         body = { case: "waitEnded", value: readWaitEnded(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 194:
+        body = { case: "signalReceived", value: readSignalReceived(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 202:
+        body = { case: "inputAnswered", value: readInputAnswered(r, r.enter()) };
         r.leave(end);
         break;
       case 258:
@@ -2178,6 +2202,134 @@ export function decodeProposalSubject(bytes: Uint8Array): ProposalSubjectShape {
   return readProposalSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.SignalSubject`; its fields are described in event_pb.ts. */
+export interface SignalSubjectShape {
+  signal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.SignalSubject`. */
+export function writeSignalSubject(w: WireWriter, m: SignalSubjectShape): void {
+  if (m.signal !== "") {
+    w.tag(10);
+    w.string(m.signal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SignalSubject` up to `end`, which is the reader's limit. */
+export function readSignalSubject(r: WireReader, end: number): SignalSubjectShape {
+  let signal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        signal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    signal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SignalSubject` into bytes of its own. */
+export function encodeSignalSubject(m: SignalSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SignalSubject`; its bytes fields are views of `bytes`. */
+export function decodeSignalSubject(bytes: Uint8Array): SignalSubjectShape {
+  const r = new WireReader(bytes);
+  return readSignalSubject(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.InputSubject`; its fields are described in event_pb.ts. */
+export interface InputSubjectShape {
+  input: number;
+  question: string;
+  addressee: string;
+  schema: string;
+  fingerprint: Uint8Array;
+}
+
+/** Appends the fields of a `pawl.log.v1.InputSubject`. */
+export function writeInputSubject(w: WireWriter, m: InputSubjectShape): void {
+  if (m.input !== 0) {
+    w.tag(8);
+    w.varint32(m.input);
+  }
+  if (m.question !== "") {
+    w.tag(18);
+    w.string(m.question);
+  }
+  if (m.addressee !== "") {
+    w.tag(26);
+    w.string(m.addressee);
+  }
+  if (m.schema !== "") {
+    w.tag(34);
+    w.string(m.schema);
+  }
+  if (m.fingerprint.length > 0) {
+    w.tag(42);
+    w.bytes(m.fingerprint);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.InputSubject` up to `end`, which is the reader's limit. */
+export function readInputSubject(r: WireReader, end: number): InputSubjectShape {
+  let input: number = 0;
+  let question: string = "";
+  let addressee: string = "";
+  let schema: string = "";
+  let fingerprint: Uint8Array = EMPTY_BYTES;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        input = r.varint32();
+        break;
+      case 18:
+        question = r.string();
+        break;
+      case 26:
+        addressee = r.string();
+        break;
+      case 34:
+        schema = r.string();
+        break;
+      case 42:
+        fingerprint = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    input,
+    question,
+    addressee,
+    schema,
+    fingerprint,
+  };
+}
+
+/** Encodes a `pawl.log.v1.InputSubject` into bytes of its own. */
+export function encodeInputSubject(m: InputSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.InputSubject`; its bytes fields are views of `bytes`. */
+export function decodeInputSubject(bytes: Uint8Array): InputSubjectShape {
+  const r = new WireReader(bytes);
+  return readInputSubject(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitDeclaration`; its fields are described in event_pb.ts. */
 export interface WaitDeclarationShape {
   name: string;
@@ -2186,6 +2338,8 @@ export interface WaitDeclarationShape {
   subject:
     | { case: "timer"; value: TimerSubjectShape }
     | { case: "proposal"; value: ProposalSubjectShape }
+    | { case: "signal"; value: SignalSubjectShape }
+    | { case: "input"; value: InputSubjectShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2208,6 +2362,20 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
       w.tag(34);
       const at = w.begin();
       writeTimerSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "signal": {
+      w.tag(42);
+      const at = w.begin();
+      writeSignalSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "input": {
+      w.tag(50);
+      const at = w.begin();
+      writeInputSubject(w, m.subject.value);
       w.end(at);
       break;
     }
@@ -2241,6 +2409,14 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 34:
         subject = { case: "timer", value: readTimerSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 42:
+        subject = { case: "signal", value: readSignalSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 50:
+        subject = { case: "input", value: readInputSubject(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -2518,6 +2694,232 @@ export function decodeProposalSettled(bytes: Uint8Array): ProposalSettledShape {
   return readProposalSettled(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.SignalTaken`; its fields are described in event_pb.ts. */
+export interface SignalTakenShape {
+  signal: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.SignalTaken`. */
+export function writeSignalTaken(w: WireWriter, m: SignalTakenShape): void {
+  if (m.signal !== 0) {
+    w.tag(8);
+    w.varint32(m.signal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SignalTaken` up to `end`, which is the reader's limit. */
+export function readSignalTaken(r: WireReader, end: number): SignalTakenShape {
+  let signal: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        signal = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    signal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SignalTaken` into bytes of its own. */
+export function encodeSignalTaken(m: SignalTakenShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalTaken(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SignalTaken`; its bytes fields are views of `bytes`. */
+export function decodeSignalTaken(bytes: Uint8Array): SignalTakenShape {
+  const r = new WireReader(bytes);
+  return readSignalTaken(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.InputGiven`; its fields are described in event_pb.ts. */
+export interface InputGivenShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.InputGiven`. */
+export function writeInputGiven(_w: WireWriter, _m: InputGivenShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.InputGiven` up to `end`, which is the reader's limit. */
+export function readInputGiven(r: WireReader, end: number): InputGivenShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.InputGiven` into bytes of its own. */
+export function encodeInputGiven(m: InputGivenShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputGiven(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.InputGiven`; its bytes fields are views of `bytes`. */
+export function decodeInputGiven(bytes: Uint8Array): InputGivenShape {
+  const r = new WireReader(bytes);
+  return readInputGiven(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.SignalReceived`; its fields are described in event_pb.ts. */
+export interface SignalReceivedShape {
+  name: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  requestId: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.SignalReceived`. */
+export function writeSignalReceived(w: WireWriter, m: SignalReceivedShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.payload !== undefined) {
+    w.tag(18);
+    w.bytes(m.payload);
+  }
+  if (m.requestId !== "") {
+    w.tag(26);
+    w.string(m.requestId);
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SignalReceived` up to `end`, which is the reader's limit. */
+export function readSignalReceived(r: WireReader, end: number): SignalReceivedShape {
+  let name: string = "";
+  let payload: Uint8Array | undefined;
+  let requestId: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        payload = r.bytes();
+        break;
+      case 26:
+        requestId = r.string();
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    payload,
+    requestId,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SignalReceived` into bytes of its own. */
+export function encodeSignalReceived(m: SignalReceivedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalReceived(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SignalReceived`; its bytes fields are views of `bytes`. */
+export function decodeSignalReceived(bytes: Uint8Array): SignalReceivedShape {
+  const r = new WireReader(bytes);
+  return readSignalReceived(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.InputAnswered`; its fields are described in event_pb.ts. */
+export interface InputAnsweredShape {
+  input: number;
+  answer:
+    /** The encoded `pawl.v1.Payload`, not decoded. */
+    | { case: "given"; value: Uint8Array }
+    | { case: "declined"; value: string }
+    | { case: undefined; value?: undefined };
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.InputAnswered`. */
+export function writeInputAnswered(w: WireWriter, m: InputAnsweredShape): void {
+  if (m.input !== 0) {
+    w.tag(8);
+    w.varint32(m.input);
+  }
+  switch (m.answer.case) {
+    case "given": {
+      w.tag(18);
+      w.bytes(m.answer.value);
+      break;
+    }
+    case "declined": {
+      w.tag(26);
+      w.string(m.answer.value);
+      break;
+    }
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.InputAnswered` up to `end`, which is the reader's limit. */
+export function readInputAnswered(r: WireReader, end: number): InputAnsweredShape {
+  let input: number = 0;
+  let answer: InputAnsweredShape["answer"] = { case: undefined, value: undefined };
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        input = r.varint32();
+        break;
+      case 18:
+        answer = { case: "given", value: r.bytes() };
+        break;
+      case 26:
+        answer = { case: "declined", value: r.string() };
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    input,
+    answer,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.InputAnswered` into bytes of its own. */
+export function encodeInputAnswered(m: InputAnsweredShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputAnswered(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.InputAnswered`; its bytes fields are views of `bytes`. */
+export function decodeInputAnswered(bytes: Uint8Array): InputAnsweredShape {
+  const r = new WireReader(bytes);
+  return readInputAnswered(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitEnded`; its fields are described in event_pb.ts. */
 export interface WaitEndedShape {
   wait: number;
@@ -2526,6 +2928,8 @@ export interface WaitEndedShape {
     | { case: "timerFired"; value: TimerFiredShape }
     | { case: "timedOut"; value: WaitTimedOutShape }
     | { case: "proposal"; value: ProposalSettledShape }
+    | { case: "signalTaken"; value: SignalTakenShape }
+    | { case: "inputGiven"; value: InputGivenShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2551,6 +2955,20 @@ export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
       w.tag(34);
       const at = w.begin();
       writeWaitTimedOut(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "signalTaken": {
+      w.tag(42);
+      const at = w.begin();
+      writeSignalTaken(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "inputGiven": {
+      w.tag(50);
+      const at = w.begin();
+      writeInputGiven(w, m.outcome.value);
       w.end(at);
       break;
     }
@@ -2584,6 +3002,14 @@ export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
         break;
       case 34:
         outcome = { case: "timedOut", value: readWaitTimedOut(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 42:
+        outcome = { case: "signalTaken", value: readSignalTaken(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 50:
+        outcome = { case: "inputGiven", value: readInputGiven(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

@@ -11,6 +11,8 @@ import type { Label, LeaseEndReason, OperationDeclaration, ProposalDeclaration, 
 import { file_pawl_log_v1_event } from "./event_pb.js";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
+import type { InputStatus } from "../../v1/input_pb.js";
+import { file_pawl_v1_input } from "../../v1/input_pb.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import { file_pawl_v1_operation } from "../../v1/operation_pb.js";
 import type { Payload } from "../../v1/payload_pb.js";
@@ -31,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIpIHCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLZBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgifQoLVGFza1Ryb3VibGUSFQoNd29ya2VyX2xvc3NlcxgBIAEoDRIZChFmb3JnaXZlbl9hdHRlbXB0cxgCIAEoDRIuCghmYWlsdXJlcxgDIAMoCzIcLnBhd2wubG9nLnYxLlRhc2tGYWlsdXJlTm90ZRIMCgRub3RlGAQgASgJImAKD1Rhc2tGYWlsdXJlTm90ZRIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFYXRfbXMYBSABKAEivgQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCBIQCghwcm9wb3NhbBgWIAEoDRIVCg1yZXRyeV9hbGxvd2VkGBcgASgIItcBCgdTdGVwUm93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAESFAoMZXZlbnRfbnVtYmVyGAkgASgNQgYKBF9rZXkitgIKCVJldmlld1JvdxIOCgZudW1iZXIYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCRIUCgxvcGVuZWRfYXRfbXMYBiABKAESFgoOcmVzb2x2ZWRfYXRfbXMYByABKAESJQoGY2hvaWNlGAggASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USDgoGcmVhc29uGAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRIgCgZyZXN1bHQYCyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHdmVyc2lvbhgMIAEoDRIVCg13YWl0aW5nX3Rhc2tzGA0gAygNIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIo0ICgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLZBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgifQoLVGFza1Ryb3VibGUSFQoNd29ya2VyX2xvc3NlcxgBIAEoDRIZChFmb3JnaXZlbl9hdHRlbXB0cxgCIAEoDRIuCghmYWlsdXJlcxgDIAMoCzIcLnBhd2wubG9nLnYxLlRhc2tGYWlsdXJlTm90ZRIMCgRub3RlGAQgASgJImAKD1Rhc2tGYWlsdXJlTm90ZRIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFYXRfbXMYBSABKAEivgQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCBIQCghwcm9wb3NhbBgWIAEoDRIVCg1yZXRyeV9hbGxvd2VkGBcgASgIItcBCgdTdGVwUm93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAESFAoMZXZlbnRfbnVtYmVyGAkgASgNQgYKBF9rZXkitgIKCVJldmlld1JvdxIOCgZudW1iZXIYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCRIUCgxvcGVuZWRfYXRfbXMYBiABKAESFgoOcmVzb2x2ZWRfYXRfbXMYByABKAESJQoGY2hvaWNlGAggASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USDgoGcmVhc29uGAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRIgCgZyZXN1bHQYCyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHdmVyc2lvbhgMIAEoDRIVCg13YWl0aW5nX3Rhc2tzGA0gAygNIp0BCglTaWduYWxSb3cSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCRIWCg5yZWNlaXZlZF9hdF9tcxgGIAEoARIQCgh0YWtlbl9ieRgHIAEoDSLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -269,6 +271,34 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: uint32 proposal_count = 39;
    */
   proposalCount: number;
+
+  /**
+   * Signals, when not split.
+   *
+   * @generated from field: repeated pawl.log.v1.SignalRow signals = 32;
+   */
+  signals: SignalRow[];
+
+  /**
+   * Number of signals, also when split.
+   *
+   * @generated from field: uint32 signal_count = 33;
+   */
+  signalCount: number;
+
+  /**
+   * Input requests, when not split.
+   *
+   * @generated from field: repeated pawl.log.v1.InputRow inputs = 34;
+   */
+  inputs: InputRow[];
+
+  /**
+   * Number of input requests, also when split.
+   *
+   * @generated from field: uint32 input_count = 35;
+   */
+  inputCount: number;
 
   /**
    * Who paused it, when and why. Absent while it is not paused.
@@ -937,6 +967,139 @@ export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 7);
 
 /**
+ * A signal.
+ *
+ * @generated from message pawl.log.v1.SignalRow
+ */
+export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
+  /**
+   * Signal number in the run, from 0.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Content.
+   *
+   * @generated from field: pawl.v1.Payload payload = 3;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Id of the request that brought it.
+   *
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+
+  /**
+   * Who sent it.
+   *
+   * @generated from field: string principal = 5;
+   */
+  principal: string;
+
+  /**
+   * When it came.
+   *
+   * @generated from field: double received_at_ms = 6;
+   */
+  receivedAtMs: number;
+
+  /**
+   * Number of the wait that took it, plus 1. 0: it is kept.
+   *
+   * @generated from field: uint32 taken_by = 7;
+   */
+  takenBy: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.SignalRow.
+ * Use `create(SignalRowSchema)` to create a new message.
+ */
+export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 8);
+
+/**
+ * An input request. What it asks lies in its wait.
+ *
+ * @generated from message pawl.log.v1.InputRow
+ */
+export type InputRow = Message<"pawl.log.v1.InputRow"> & {
+  /**
+   * Number in the run, from 0.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * Number of its wait.
+   *
+   * @generated from field: uint32 wait = 2;
+   */
+  wait: number;
+
+  /**
+   * Where it stands.
+   *
+   * @generated from field: pawl.v1.InputStatus status = 3;
+   */
+  status: InputStatus;
+
+  /**
+   * Version.
+   *
+   * @generated from field: uint32 version = 4;
+   */
+  version: number;
+
+  /**
+   * The answer. Absent unless ANSWERED and not declined.
+   *
+   * @generated from field: pawl.v1.Payload answer = 5;
+   */
+  answer?: Payload | undefined;
+
+  /**
+   * Why it was declined. Absent unless it was.
+   *
+   * @generated from field: optional string declined = 6;
+   */
+  declined?: string | undefined;
+
+  /**
+   * Who answered.
+   *
+   * @generated from field: string principal = 7;
+   */
+  principal: string;
+
+  /**
+   * When it was answered, expired or withdrawn. 0 while it is open.
+   *
+   * @generated from field: double closed_at_ms = 8;
+   */
+  closedAtMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.InputRow.
+ * Use `create(InputRowSchema)` to create a new message.
+ */
+export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 9);
+
+/**
  * Something that a task waits for, or waited for.
  *
  * @generated from message pawl.log.v1.WaitRow
@@ -997,7 +1160,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * A proposal.
@@ -1102,7 +1265,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * One decision.
@@ -1158,7 +1321,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * A namespace beside `default`.
@@ -1193,7 +1356,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1214,5 +1377,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 14);
 

@@ -14,6 +14,7 @@ import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { LeaseEndReason } from "./event_pb.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { InputStatus } from "../../v1/input_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
 
@@ -54,6 +55,10 @@ export interface RunRowShape {
   waitCount: number;
   proposals: ProposalRowShape[];
   proposalCount: number;
+  signals: SignalRowShape[];
+  signalCount: number;
+  inputs: InputRowShape[];
+  inputCount: number;
   pause?: RunPauseShape | undefined;
 }
 
@@ -197,6 +202,26 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(248);
     w.varint32(m.waitCount);
   }
+  for (const item of m.signals) {
+    w.tag(258);
+    const at = w.begin();
+    writeSignalRow(w, item);
+    w.end(at);
+  }
+  if (m.signalCount !== 0) {
+    w.tag(264);
+    w.varint32(m.signalCount);
+  }
+  for (const item of m.inputs) {
+    w.tag(274);
+    const at = w.begin();
+    writeInputRow(w, item);
+    w.end(at);
+  }
+  if (m.inputCount !== 0) {
+    w.tag(280);
+    w.varint32(m.inputCount);
+  }
   for (const item of m.proposals) {
     w.tag(306);
     const at = w.begin();
@@ -250,6 +275,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let waitCount: number = 0;
   const proposals: ProposalRowShape[] = [];
   let proposalCount: number = 0;
+  const signals: SignalRowShape[] = [];
+  let signalCount: number = 0;
+  const inputs: InputRowShape[] = [];
+  let inputCount: number = 0;
   let pause: RunPauseShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
@@ -354,6 +383,20 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 248:
         waitCount = r.varint32();
         break;
+      case 258:
+        signals.push(readSignalRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 264:
+        signalCount = r.varint32();
+        break;
+      case 274:
+        inputs.push(readInputRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 280:
+        inputCount = r.varint32();
+        break;
       case 306:
         proposals.push(readProposalRow(r, r.enter()));
         r.leave(end);
@@ -403,6 +446,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     waitCount,
     proposals,
     proposalCount,
+    signals,
+    signalCount,
+    inputs,
+    inputCount,
     pause,
   };
 }
@@ -1477,6 +1524,226 @@ export function encodeReviewRow(m: ReviewRowShape): Uint8Array {
 export function decodeReviewRow(bytes: Uint8Array): ReviewRowShape {
   const r = new WireReader(bytes);
   return readReviewRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.SignalRow`; its fields are described in row_pb.ts. */
+export interface SignalRowShape {
+  number: number;
+  name: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  requestId: string;
+  principal: string;
+  receivedAtMs: number;
+  takenBy: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.SignalRow`. */
+export function writeSignalRow(w: WireWriter, m: SignalRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.name !== "") {
+    w.tag(18);
+    w.string(m.name);
+  }
+  if (m.payload !== undefined) {
+    w.tag(26);
+    w.bytes(m.payload);
+  }
+  if (m.requestId !== "") {
+    w.tag(34);
+    w.string(m.requestId);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.receivedAtMs, 0)) {
+    w.tag(49);
+    w.double(m.receivedAtMs);
+  }
+  if (m.takenBy !== 0) {
+    w.tag(56);
+    w.varint32(m.takenBy);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SignalRow` up to `end`, which is the reader's limit. */
+export function readSignalRow(r: WireReader, end: number): SignalRowShape {
+  let number: number = 0;
+  let name: string = "";
+  let payload: Uint8Array | undefined;
+  let requestId: string = "";
+  let principal: string = "";
+  let receivedAtMs: number = 0;
+  let takenBy: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        name = r.string();
+        break;
+      case 26:
+        payload = r.bytes();
+        break;
+      case 34:
+        requestId = r.string();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 49:
+        receivedAtMs = r.double();
+        break;
+      case 56:
+        takenBy = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    name,
+    payload,
+    requestId,
+    principal,
+    receivedAtMs,
+    takenBy,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SignalRow` into bytes of its own. */
+export function encodeSignalRow(m: SignalRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SignalRow`; its bytes fields are views of `bytes`. */
+export function decodeSignalRow(bytes: Uint8Array): SignalRowShape {
+  const r = new WireReader(bytes);
+  return readSignalRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.InputRow`; its fields are described in row_pb.ts. */
+export interface InputRowShape {
+  number: number;
+  wait: number;
+  status: InputStatus;
+  version: number;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  answer?: Uint8Array | undefined;
+  declined?: string | undefined;
+  principal: string;
+  closedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.InputRow`. */
+export function writeInputRow(w: WireWriter, m: InputRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.wait !== 0) {
+    w.tag(16);
+    w.varint32(m.wait);
+  }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+  if (m.version !== 0) {
+    w.tag(32);
+    w.varint32(m.version);
+  }
+  if (m.answer !== undefined) {
+    w.tag(42);
+    w.bytes(m.answer);
+  }
+  if (m.declined !== undefined) {
+    w.tag(50);
+    w.string(m.declined);
+  }
+  if (m.principal !== "") {
+    w.tag(58);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.closedAtMs, 0)) {
+    w.tag(65);
+    w.double(m.closedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.InputRow` up to `end`, which is the reader's limit. */
+export function readInputRow(r: WireReader, end: number): InputRowShape {
+  let number: number = 0;
+  let wait: number = 0;
+  let status: InputStatus = 0;
+  let version: number = 0;
+  let answer: Uint8Array | undefined;
+  let declined: string | undefined;
+  let principal: string = "";
+  let closedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 16:
+        wait = r.varint32();
+        break;
+      case 24:
+        status = r.int32() as InputStatus;
+        break;
+      case 32:
+        version = r.varint32();
+        break;
+      case 42:
+        answer = r.bytes();
+        break;
+      case 50:
+        declined = r.string();
+        break;
+      case 58:
+        principal = r.string();
+        break;
+      case 65:
+        closedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    wait,
+    status,
+    version,
+    answer,
+    declined,
+    principal,
+    closedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.InputRow` into bytes of its own. */
+export function encodeInputRow(m: InputRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeInputRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.InputRow`; its bytes fields are views of `bytes`. */
+export function decodeInputRow(bytes: Uint8Array): InputRowShape {
+  const r = new WireReader(bytes);
+  return readInputRow(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.WaitRow`; its fields are described in row_pb.ts. */

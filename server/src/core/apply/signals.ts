@@ -1,0 +1,27 @@
+import type { EventMeta, EventValue } from "../event.js";
+import type { MutableRun, MutableSignal } from "../state.js";
+import { CorruptHistory } from "./corrupt.js";
+import { indexSignal } from "./indices.js";
+import { keepBytes } from "./keep.js";
+
+/** A signal came. */
+export function applySignalReceived(
+  run: MutableRun,
+  event: EventValue<"signalReceived">,
+  meta: EventMeta,
+): void {
+  if (run.signalsByRequest.has(event.requestId)) {
+    throw new CorruptHistory(`signal request "${event.requestId}" once`, "it came before");
+  }
+  const signal: MutableSignal = {
+    number: run.signals.length,
+    name: event.name,
+    payload: keepBytes(event.payload),
+    requestId: event.requestId,
+    principal: event.principal,
+    receivedAtMs: meta.atMs,
+    takenBy: undefined,
+  };
+  run.signals.push(signal);
+  indexSignal(run, signal);
+}

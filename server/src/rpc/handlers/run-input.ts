@@ -1,0 +1,193 @@
+import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { InputRequestSchema, InputStatus } from "@pawl/proto/v1/input_pb.js";
+import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
+import type {
+  GetInputRequest,
+  GetInputResponseSchema,
+  ListInputsRequest,
+  ListInputsResponseSchema,
+  ProvideInputRequest,
+  ProvideInputResponseSchema,
+} from "@pawl/proto/v1/run_service_pb.js";
+import type { ProvideInput } from "../../core/command.js";
+import { limits } from "../../core/limits.js";
+import { fingerprintConflict, notFound } from "../../core/rejection.js";
+import type { Run } from "../../core/state.js";
+import type { Page } from "../../kernel/kernel-api.js";
+import { RejectionError, type Target } from "../../kernel/outcome.js";
+import { admit } from "../admission.js";
+import { executeOne } from "../answers.js";
+import type { CallContext } from "../call-scope.js";
+import type { Edge } from "../edge.js";
+import { fitPage } from "../fit-page.js";
+import { readPageToken, writePageToken } from "../page-token.js";
+import { badField } from "../refusals.js";
+import { requireAnswer } from "../schema/check-answer.js";
+import {
+  readNamespace,
+  readPageSize,
+  requireId,
+  requireKnown,
+  requireNumber,
+  requireReason,
+  requireText,
+} from "../validate/fields.js";
+import { inputView, parseInputId } from "../views/input-view.js";
+
+type InputInit = MessageInitShape<typeof InputRequestSchema>;
+
+/** Answers or declines an input request. */
+export async function provideInput(
+  edge: Edge,
+  request: ProvideInputRequest,
+  call: CallContext,
+): Promise<MessageInitShape<typeof ProvideInputResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const { inputId, expectedVersion } = request;
+  const { runNumber, input } = parseInputId(inputId);
+  requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
+  const target: Target = { kind: "number", number: runNumber, namespace };
+  return await withInputId(inputId, async () => {
+    const answer = await answerOf(edge, request, { target, input });
+    const command = { kind: "ProvideInput", input, expectedVersion, answer } as const;
+    const order = { target, command };
+    const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
+      existing: reply.existing,
+      version: run.inputs[input]?.version ?? 0,
+    }));
+    return { ...value, position };
+  });
+}
+
+/** The answer, which its schema admits. */
+async function answerOf(
+  edge: Edge,
+  { answer }: ProvideInputRequest,
+  asked: { readonly target: Target; readonly input: number },
+): Promise<ProvideInput["answer"]> {
+  switch (answer.case) {
+    case "given": {
+      const bytes = toBinary(PayloadSchema, answer.value);
+      const schema = await edge.kernel.view(asked.target, (run) => schemaOf(run, asked.input));
+      await requireAnswer(edge, schema, bytes);
+      const admitted = await admit(edge, asked.target, bytes, "given");
+      return { case: "given", value: admitted ?? bytes };
+    }
+    case "declined":
+      requireReason(answer.value, "declined", 1);
+      return answer;
+    default:
+      throw badField("answer", "one of given, declined", "absent");
+  }
+}
+
+/** The schema of a request never changes, so it may be read before the answer is decided. */
+function schemaOf(run: Run, number: number): string {
+  const wait = run.waits[run.inputs[number]?.wait ?? -1];
+  if (wait?.declaration.subject.case !== "input") {
+    throw new RejectionError(notFound("input", `${number}`));
+  }
+  return wait.declaration.subject.value.schema;
+}
+
+/** Reads one input request, with its answer. */
+export async function getInput(
+  edge: Edge,
+  request: GetInputRequest,
+): Promise<MessageInitShape<typeof GetInputResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const { inputId } = request;
+  const { runNumber: number, input } = parseInputId(inputId);
+  return await withInputId(inputId, async () => {
+    const found = await edge.kernel.view({ kind: "number", number, namespace }, (run, runNumber) =>
+      inputView(run, input, { runNumber, withAnswer: true }),
+    );
+    if (found === undefined) {
+      throw new RejectionError(notFound("input", inputId));
+    }
+    return { input: found };
+  });
+}
+
+/** Lists input requests: the open ones of a namespace, or those of a run. */
+export async function listInputs(
+  edge: Edge,
+  request: ListInputsRequest,
+): Promise<MessageInitShape<typeof ListInputsResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const { runId, addressee, pageToken } = request;
+  const pageSize = readPageSize(request.pageSize);
+  requireKnown(request.status, "status", InputStatus);
+  const isOpen = request.status === InputStatus.UNSPECIFIED || request.status === InputStatus.OPEN;
+  if (runId === "" && !isOpen) {
+    throw badField("status", "OPEN unless run_id is set", "another one");
+  }
+  requireText(addressee, "addressee", { min: 0, max: limits.idBytesMax });
+  if (runId !== "") {
+    requireId("run_id", runId, "run_id");
+  }
+  const status = isOpen ? InputStatus.OPEN : request.status;
+  const filter = { namespace, runId, addressee, status };
+  const page = await fitPage(InputRequestSchema, pageSize, (size) =>
+    runId === ""
+      ? edge.kernel.listInputs(
+          { namespace, addressee },
+          { size, token: pageToken },
+          (run, runNumber, input) => inputView(run, input, { runNumber, withAnswer: false }) ?? {},
+        )
+      : listOfRun(edge, filter, { size, pageToken }),
+  );
+  return { inputs: [...page.items], nextPageToken: page.nextPageToken };
+}
+
+interface RunFilter {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly addressee: string;
+  readonly status: InputStatus;
+}
+
+function listOfRun(
+  edge: Edge,
+  { namespace, runId, addressee, status }: RunFilter,
+  { size, pageToken }: { readonly size: number; readonly pageToken: string },
+): Promise<Page<InputInit>> {
+  const filter = ["inputs", runId, addressee, `${status}`];
+  const from = readPageToken(filter, pageToken);
+  return edge.kernel.view({ kind: "run", namespace, runId }, (run: Run, runNumber) => {
+    const items: InputInit[] = [];
+    for (let number = from; number < run.inputs.length; number++) {
+      const input = inputView(run, number, { runNumber, withAnswer: false });
+      const isWanted =
+        input?.status === status && (addressee === "" || input.addressee === addressee);
+      if (input === undefined || !isWanted) {
+        continue;
+      }
+      if (items.length === size) {
+        return { items, nextPageToken: writePageToken(filter, number) };
+      }
+      items.push(input);
+    }
+    return { items, nextPageToken: "" };
+  });
+}
+
+/** The kernel knows an input request by its numbers; whoever asked knows it by its id. */
+async function withInputId<T>(inputId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw restate(error, inputId);
+  }
+}
+
+function restate(error: unknown, inputId: string): unknown {
+  if (!(error instanceof RejectionError)) return error;
+  if (error.code === "PAWL_RUN_NOT_FOUND" || error.code === "PAWL_INPUT_NOT_FOUND") {
+    return new RejectionError(notFound("input", inputId));
+  }
+  const { detail } = error.rejection;
+  return detail?.case === "fingerprintConflict"
+    ? new RejectionError(fingerprintConflict({ ...detail.value, id: inputId }))
+    : error;
+}
