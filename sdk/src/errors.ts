@@ -143,12 +143,25 @@ export class NotAKernel extends PawlError {
   }
 }
 
-/** The kernel does not let this client in: its token is missing, wrong, or not for this. */
+/** What an `AccessDenied` may be given besides its reason. */
+export interface AccessDeniedOptions extends PawlErrorOptions {
+  /** The kernel's own reason. Default: something before it refused, `PAWL_ACCESS_DENIED`. */
+  readonly code?: "PAWL_UNAUTHENTICATED" | "PAWL_PERMISSION_DENIED";
+}
+
+/**
+ * The kernel does not let this client in (`PAWL_UNAUTHENTICATED`: its token is missing, unknown, expired or revoked), or not do this
+ * (`PAWL_PERMISSION_DENIED`: its role is another); or something before the kernel refused (`PAWL_ACCESS_DENIED`).
+ */
 export class AccessDenied extends PawlError {
   override readonly name: string = "AccessDenied";
 
-  constructor(message: string, options: PawlErrorOptions = {}) {
-    super("PAWL_ACCESS_DENIED", message, options);
+  constructor(message: string, options: AccessDeniedOptions = {}) {
+    super(options.code ?? "PAWL_ACCESS_DENIED", message, options);
+  }
+
+  override get docs(): string {
+    return this.code === "PAWL_ACCESS_DENIED" ? super.docs : kernelPage(this.code);
   }
 }
 

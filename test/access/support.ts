@@ -8,6 +8,7 @@ import type { TokenEntry } from "@pawl/server/access/token-entry.js";
 import { nodeTimers } from "@pawl/server/kernel/node-ports.js";
 import type { Timers } from "@pawl/server/kernel/ports.js";
 import { tokenPollMs } from "@pawl/server/rpc/access/token-watch.js";
+import { afterAll } from "vitest";
 import { GrpcClient } from "../rpc/support/grpc-client.js";
 import { JsonClient } from "../rpc/support/json-client.js";
 import {
@@ -29,6 +30,8 @@ export type EntryParts = Partial<Pick<TokenEntry, "expiresAt" | "certificates">>
 export interface GuardedServer extends TestServer {
   readonly path: string;
   mint(name: string, grants: readonly Grant[], parts?: EntryParts): Promise<Minted>;
+  /** The same without waiting until it counts, for a kernel that is not asked in plaintext. */
+  mintUnseen(name: string, grants: readonly Grant[], parts?: EntryParts): Promise<Minted>;
   edit(change: (entries: readonly TokenEntry[]) => readonly TokenEntry[]): Promise<void>;
   grpcWith(token?: string): GrpcClient;
   jsonWith(token?: string): JsonClient;
@@ -40,9 +43,23 @@ const quickLooks: Timers = {
   soon: (callback) => nodeTimers.soon(callback),
 };
 
+const folders: string[] = [];
+afterAll(async () => {
+  for (const folder of folders.splice(0)) {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** A folder that is there until the tests of the file are over. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "pawl-access-"));
+  folders.push(folder);
+  return folder;
+}
+
 /** Opens one with a token file that holds nothing yet. */
 export async function openGuardedServer(options: TestServerOptions = {}): Promise<GuardedServer> {
-  const folder = await mkdtemp(join(tmpdir(), "pawl-tokens-"));
+  const folder = await temporaryFolder();
   const path = join(folder, "tokens.json");
   const edit = (
     change: (entries: readonly TokenEntry[]) => readonly TokenEntry[],
@@ -55,17 +72,22 @@ export async function openGuardedServer(options: TestServerOptions = {}): Promis
     ...options,
   });
   const clients: GrpcClient[] = [];
+  const mintUnseen: GuardedServer["mint"] = async (name, grants, parts = {}) => {
+    const secret = makeSecret();
+    const id = makeEntryId();
+    await edit((entries) => [...entries, entryOf({ id, name, grants, secret }, parts)]);
+    return { id, token: formatToken({ id, secret }) };
+  };
   return {
     ...server,
     path,
     edit,
-    mint: async (name, grants, parts = {}) => {
-      const secret = makeSecret();
-      const id = makeEntryId();
-      await edit((entries) => [...entries, entryOf({ id, name, grants, secret }, parts)]);
-      await inForce(server, formatToken({ id, secret }));
-      return { id, token: formatToken({ id, secret }) };
+    mint: async (name, grants, parts) => {
+      const minted = await mintUnseen(name, grants, parts);
+      await inForce(server, minted.token);
+      return minted;
     },
+    mintUnseen,
     grpcWith: (token) => {
       const client = new GrpcClient(server.server.port, token);
       clients.push(client);
@@ -77,7 +99,6 @@ export async function openGuardedServer(options: TestServerOptions = {}): Promis
         client.close();
       }
       await server.close();
-      await rm(folder, { recursive: true });
     },
   };
 }

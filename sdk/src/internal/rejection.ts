@@ -1,6 +1,6 @@
 import type { Rejection } from "@pawl/proto/v1/rejection_pb.js";
 import { LeaseLost } from "../abort-reasons.js";
-import { Conflict, NotFound, type PawlError, Rejected, TooLarge } from "../errors.js";
+import { AccessDenied, Conflict, NotFound, type PawlError, Rejected, TooLarge } from "../errors.js";
 
 /** Reasons for which the same request may be sent again after a while. */
 const TRANSIENT: ReadonlySet<string> = new Set([
@@ -49,6 +49,9 @@ export function errorFromRejection(rejection: Rejection): PawlError {
       return new Conflict(rejection);
     case "PAWL_LEASE_LOST":
       return attemptEnd(rejection);
+    case "PAWL_UNAUTHENTICATED":
+    case "PAWL_PERMISSION_DENIED":
+      return new AccessDenied(rejection.message, { code: rejection.reason });
     case "PAWL_TOO_LARGE":
       return new TooLarge(rejection.message);
     default:

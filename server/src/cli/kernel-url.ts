@@ -17,12 +17,13 @@ export interface KernelHint {
   readonly host: string;
   /** Absent for an embedded kernel that does not listen. */
   readonly port: number | undefined;
+  readonly hasTls: boolean;
 }
 
 /** A URL that reaches a kernel on `host` and `port`, also when it listens on all addresses. */
-export function kernelUrl(host: string, port: number): string {
+export function kernelUrl(host: string, port: number, hasTls = false): string {
   const reachable = host === "0.0.0.0" || host === "::" ? DEFAULT_HOST : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+  return `${hasTls ? "https" : "http"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** Where to find the kernel: `--url`, `PAWL_URL`, the living kernel of `./.pawl`, or the default address. */
@@ -35,13 +36,13 @@ export async function findKernelUrl(
   const hint = await readKernelHint(join(context.cwd, DEFAULT_FOLDER));
   return hint?.port === undefined
     ? kernelUrl(DEFAULT_HOST, DEFAULT_PORT)
-    : kernelUrl(hint.host, hint.port);
+    : kernelUrl(hint.host, hint.port, hint.hasTls);
 }
 
 /** The living process that a data folder's `kernel.json` names; undefined without one. */
 export async function readKernelHint(folder: string): Promise<KernelHint | undefined> {
   const content = await readFile(join(folder, "kernel.json"), "utf8").catch(() => "");
-  const { pid, port, host } = parseFields(content);
+  const { pid, port, host, tls } = parseFields(content);
   if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0 || !isAlive(pid)) {
     return undefined;
   }
@@ -49,6 +50,7 @@ export async function readKernelHint(folder: string): Promise<KernelHint | undef
     pid,
     host: typeof host === "string" ? host : DEFAULT_HOST,
     port: typeof port === "number" ? port : undefined,
+    hasTls: tls === true,
   };
 }
 

@@ -57,5 +57,10 @@ export function keyValue(
   return [...before, [text.slice(0, split), text.slice(split + 1)]];
 }
 
+/** Gathers text over several uses of an option. */
+export function gatherText(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
 /** Largest 32-bit number, the bound of versions and event numbers. */
 export const UINT32_MAX = 4_294_967_295;

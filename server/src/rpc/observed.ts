@@ -1,7 +1,12 @@
+import type { IncomingMessage } from "node:http";
 import type { KernelInfo } from "../kernel/kernel-api.js";
+import { RejectionError } from "../kernel/outcome.js";
 import { describeError, type Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import { observePages, type Standing } from "../observe/pages.js";
+import type { GuardedMethod } from "./access/gate.js";
+import { answerText } from "./connect/answer-json.js";
+import { requestProof } from "./connect/connect-proof.js";
 import type { PageServer } from "./connect/http-front.js";
 import type { Edge } from "./edge.js";
 
@@ -14,8 +19,32 @@ export function faultReporter(log: Log): (error: unknown, where: string) => void
 /** `/metrics`, `/healthz` and `/readyz`, and the pages of whoever runs the server behind them. */
 export function pagesOf(edge: Edge, metrics: Metrics, others: PageServer | undefined): PageServer {
   const own = observePages(metrics, () => standingOf(edge));
-  return (request, response) => own(request, response) || (others?.(request, response) ?? false);
+  return (request, response) => {
+    if (request.url?.startsWith("/metrics") === true && !mayRead(edge, request)) {
+      answerText(response, 401, noToken);
+      return true;
+    }
+    return own(request, response) || (others?.(request, response) ?? false);
+  };
 }
+
+const noToken =
+  "Expected a token, but there is none that counts. Send it as Authorization: Bearer.";
+
+/** Numbers are for whoever has proved to be someone, once that is asked for; probes are for everyone. */
+function mayRead({ gate }: Edge, request: IncomingMessage): boolean {
+  try {
+    gate.identify(metricsGuard, requestProof(request));
+    return true;
+  } catch (error) {
+    if (error instanceof RejectionError) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+const metricsGuard: GuardedMethod = { name: "/metrics", row: { scope: "any", roles: [] } };
 
 function standingOf({ kernel, lifecycle }: Edge): Standing {
   switch (lifecycle.state) {

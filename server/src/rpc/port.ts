@@ -1,8 +1,14 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Timers } from "../kernel/ports.js";
+import type { TlsFiles } from "./tls-files.js";
 
 /** Code of a `ListenError`. */
-export type ListenErrorCode = "PAWL_PORT_IN_USE" | "PAWL_HOST_REFUSED" | "PAWL_LISTEN_FAILED";
+export type ListenErrorCode =
+  | "PAWL_PORT_IN_USE"
+  | "PAWL_HOST_REFUSED"
+  | "PAWL_LISTEN_FAILED"
+  | "PAWL_TLS_INVALID";
 
 /** The port could not be opened. */
 export class ListenError extends Error {
@@ -31,6 +37,8 @@ export interface PortOptions {
   readonly port: number;
   /** A local socket instead of host and port: only who may write to its file can connect. */
   readonly socketPath?: string | undefined;
+  /** TLS: what the port proves itself by, and whom it asks for the same. Absent: plaintext. */
+  readonly tls?: TlsFiles | undefined;
   readonly timers: Timers;
   /** How long a connection may take to send its first bytes, in ms. */
   readonly handshakeMs: number;
@@ -48,38 +56,34 @@ const connectionsMax = 10_000;
 /** How every HTTP/2 connection begins (RFC 9113, 3.4). No HTTP/1.1 request can begin so. */
 const preface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** Addresses at which plaintext without tokens is served: nobody else can reach them. */
-const loopback = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
-
 /**
- * One port for everything: the first bytes of a connection tell HTTP/2 from HTTP/1.1. It opens on loopback addresses only, as
- * nothing but the machine itself protects it.
+ * One port for everything. In plaintext the first bytes of a connection tell HTTP/2 from HTTP/1.1. Under TLS the client's offer does:
+ * HTTP/1.1 whenever it is among it, as with browsers, whose Connect calls need it; HTTP/2 when nothing else is, as with gRPC.
  */
 export class Port {
   readonly #options: PortOptions;
   readonly #server: Server;
   readonly #sockets: Set<Socket> = new Set();
+  /** Connections whose TLS handshake is going on, and what carries those that are past it. */
+  readonly #raw: Set<Socket> = new Set();
   readonly #onEmpty: (() => void)[] = [];
 
   private constructor(options: PortOptions) {
     this.#options = options;
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    this.#server =
+      options.tls === undefined
+        ? createServer({ noDelay: true }, (socket) => this.#accept(socket))
+        : this.#createTls(options.tls);
     this.#server.maxConnections = connectionsMax;
   }
 
   /**
    * Opens the port.
    *
-   * @throws ListenError PAWL_PORT_IN_USE, PAWL_HOST_REFUSED (not a loopback address) or PAWL_LISTEN_FAILED.
+   * @throws ListenError PAWL_PORT_IN_USE or PAWL_LISTEN_FAILED.
    */
   static async open(options: PortOptions): Promise<Port> {
     const { host, port, socketPath } = options;
-    if (socketPath === undefined && !loopback.test(host)) {
-      const message =
-        `Expected a loopback address (127.0.0.1, ::1 or localhost), but it is "${host}". ` +
-        "Without TLS and tokens the kernel must not be reachable from elsewhere; put a proxy with both before it.";
-      throw new ListenError("PAWL_HOST_REFUSED", message, options);
-    }
     const opened = new Port(options);
     const server = opened.#server;
     await new Promise<void>((resolve, reject) => {
@@ -119,8 +123,39 @@ export class Port {
 
   /** Cuts every connection that is still open. */
   destroy(): void {
-    for (const socket of this.#sockets) {
+    for (const socket of [...this.#sockets, ...this.#raw]) {
       socket.destroy();
+    }
+  }
+
+  #createTls(tls: TlsFiles): Server {
+    const server = createTlsServer({
+      ...tls.options,
+      noDelay: true,
+      handshakeTimeout: this.#options.handshakeMs,
+      // A client that offers nothing that is served is told so by the alert that TLS has for it.
+      ALPNCallback: ({ protocols }) => ["http/1.1", "h2"].find((each) => protocols.includes(each)),
+    });
+    tls.onChange((options) => server.setSecureContext(options));
+    server.on("connection", (socket) => {
+      this.#raw.add(socket);
+      socket.once("close", () => this.#raw.delete(socket));
+    });
+    server.on("secureConnection", (socket) => this.#acceptSecure(socket));
+    // A handshake that fails is the client's matter: it was told by TLS.
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  #acceptSecure(socket: TLSSocket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#forget(socket));
+    socket.on("error", ignoreError);
+    // Whoever offers nothing speaks the oldest.
+    if (socket.alpnProtocol === "h2") {
+      this.#options.onHttp2(socket);
+    } else {
+      this.#options.onHttp1(socket);
     }
   }
 
@@ -166,6 +201,9 @@ export class Port {
     socket.on("readable", onReadable);
   }
 }
+
+/** A peer that went away; whoever has taken the connection knows as well. */
+function ignoreError(): void {}
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: PortOptions): ListenError {
   const place = { host, port };

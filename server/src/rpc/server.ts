@@ -15,12 +15,12 @@ import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
 import type { Random, Timers } from "../kernel/ports.js";
 import { createLog, type Log } from "../observe/log.js";
 import { Metrics } from "../observe/metrics.js";
-import { Credentials } from "./access/credentials.js";
 import { Gate } from "./access/gate.js";
-import { type TokenSource, TokenWatch } from "./access/token-watch.js";
+import type { TokenSource } from "./access/token-watch.js";
 import { type BoundService, bindService } from "./binding.js";
 import { createHttpFront, type PageServer } from "./connect/http-front.js";
 import { JsonDigester } from "./digest/json-digester.js";
+import { type Door, openDoor } from "./door.js";
 import type { Edge } from "./edge.js";
 import { byteHandler } from "./grpc/byte-call.js";
 import { bytesMethod, grpcHandler } from "./grpc/grpc-service.js";
@@ -40,6 +40,7 @@ import { healthHandlers } from "./standard/health.js";
 import { Reflection } from "./standard/reflection.js";
 import { SubmitStream } from "./streams/submit-stream.js";
 import { WorkStream } from "./streams/work-stream.js";
+import type { TlsSource } from "./tls-files.js";
 
 /** The port on which a kernel listens when nothing else is said. */
 export const defaultPort = 7295;
@@ -47,7 +48,7 @@ export const defaultPort = 7295;
 /** What a server is started with. */
 export interface ServeOptions {
   readonly kernel: KernelApi;
-  /** A loopback address. Default `127.0.0.1`. */
+  /** Default `127.0.0.1`. One that is no loopback address needs `tls` and `tokens`. */
   readonly host?: string;
   /** 0: any free one. Default 7295. */
   readonly port?: number;
@@ -67,6 +68,10 @@ export interface ServeOptions {
   readonly metrics?: Metrics;
   /** Where tokens are kept. Default: none are asked for, and everyone is `local`. */
   readonly tokens?: TokenSource;
+  /** Default: plaintext. */
+  readonly tls?: TlsSource;
+  /** Names under which it may be asked, besides loopback addresses and those of its certificate. */
+  readonly allowedHosts?: readonly string[];
   /** Answers what is no call over HTTP/1.1, for example the dashboard. */
   readonly pages?: PageServer;
 }
@@ -88,22 +93,17 @@ const handshakeMs = 5_000;
 /**
  * Serves a kernel on one port: gRPC over HTTP/2; Connect JSON, gRPC-web and pages over HTTP/1.1.
  *
- * @throws ListenError (as a rejection) when the port cannot be opened; TokenFileError when the token file cannot be used.
+ * @throws ListenError (as a rejection) when the port cannot be opened; TokenFileError or TlsFilesError when
+ * their files cannot be used.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const { host = "127.0.0.1", port = defaultPort } = options;
+  const { host = "127.0.0.1", port = defaultPort, timers = nodeTimers } = options;
   const metrics = options.metrics ?? new Metrics();
-  const credentials = new Credentials(() => options.kernel.info().nowMs);
-  const edge = createEdge(options, metrics, credentials);
-  options.kernel.useStanding(credentials.standingOf);
-  const tokens =
-    options.tokens === undefined
-      ? undefined
-      : await TokenWatch.start({
-          ...options.tokens,
-          ...{ credentials, timers: edge.timers },
-          onProblem: (error) => edge.onFault(error, "reading the token file"),
-        });
+  const { kernel, socketPath, tokens, tls, allowedHosts = [] } = options;
+  const onFault = onFaultOf(options);
+  const guarded = { ...{ kernel, host, port, socketPath }, ...{ tokens, tls, allowedHosts } };
+  const door = await openDoor(guarded, timers, onFault);
+  const edge = createEdge(options, metrics, door);
   edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
   edge.kernel.onHeld(() => edge.lifecycle.hold());
   const services = bindServices(edge);
@@ -114,19 +114,19 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     headersMs: options.headersMs ?? 10_000,
   });
   const opened = await Port.open({
-    host,
-    port,
-    socketPath: options.socketPath,
-    handshakeMs,
-    timers: edge.timers,
+    ...{ host, port, socketPath, handshakeMs, timers },
+    tls: door.tls,
     onError: (error) => edge.onFault(error, "accepting connections"),
     onHttp2: (socket) => injector.injectConnection(socket),
     onHttp1: (socket) => front.emit("connection", socket),
+  }).catch((error: unknown) => {
+    door.close();
+    throw error;
   });
   metrics.watchEdge(() => ({ ...edge.lifecycle.gauges(), connections: opened.connections }));
   let closing: Promise<void> | undefined;
   const close = async (drainMs: number): Promise<void> => {
-    tokens?.close();
+    door.close();
     opened.stopAccepting();
     edge.lifecycle.drain();
     // Tells every client to go elsewhere with what it begins from now on.
@@ -160,7 +160,7 @@ const drainMsMax = 4_000;
 /** Time for the last statuses to leave before connections are cut. */
 const graceMs = 500;
 
-function createEdge(options: ServeOptions, metrics: Metrics, credentials: Credentials): Edge {
+function createEdge(options: ServeOptions, metrics: Metrics, { credentials, hosts }: Door): Edge {
   return {
     kernel: options.kernel,
     digester: new JsonDigester(),
@@ -170,10 +170,15 @@ function createEdge(options: ServeOptions, metrics: Metrics, credentials: Creden
     random: options.random ?? nodeRandom,
     lifecycle: new Lifecycle(),
     gate: new Gate(options.kernel, credentials),
+    hosts,
     version: readVersion(),
     meter: metrics,
-    onFault: options.onFault ?? faultReporter(options.log ?? createLog({ level: "warn" })),
+    onFault: onFaultOf(options),
   };
+}
+
+function onFaultOf({ onFault, log }: ServeOptions): Edge["onFault"] {
+  return onFault ?? faultReporter(log ?? createLog({ level: "warn" }));
 }
 
 function readVersion(): string {

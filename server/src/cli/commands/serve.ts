@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { type LogLevel, logLevels } from "../../observe/log-level.js";
 import { DEFAULT_FOLDER, DEFAULT_HOST, DEFAULT_PORT } from "../kernel-url.js";
-import { wholeNumber } from "../options.js";
+import { gatherText, wholeNumber } from "../options.js";
 
 /** Options of `pawl serve`. */
 export interface ServeOptions {
@@ -11,6 +11,12 @@ export interface ServeOptions {
   readonly port: number;
   /** Token file; absent: that of the data folder, if there is one. */
   readonly tokens?: string;
+  /** Files of TLS; both or none. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  /** Authority of client certificates. */
+  readonly clientCa?: string;
+  readonly allowHost?: readonly string[];
   readonly exitWithParent?: boolean;
   /** Absent: only when a person started it from a terminal. */
   readonly restart?: boolean;
@@ -42,6 +48,17 @@ export function addServe(
     .option(
       "--tokens <file>",
       "token file (default: tokens.json in the data folder, if it is there)",
+    )
+    .option("--tls-cert <file>", "serve TLS with this certificate chain (PEM)")
+    .option("--tls-key <file>", "its private key (PEM)")
+    .option(
+      "--client-ca <file>",
+      "ask for client certificates, and trust those of this authority (PEM)",
+    )
+    .option(
+      "--allow-host <name>",
+      "another name under which it may be asked, as behind a proxy; may be given again",
+      gatherText,
     )
     .option(
       "--exit-with-parent",

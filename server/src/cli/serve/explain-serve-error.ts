@@ -2,6 +2,7 @@ import { TokenFileError } from "../../access/token-file.js";
 import { StoreLocked } from "../../log/open-store.js";
 import { StoreError } from "../../log/store-errors.js";
 import { ListenError } from "../../rpc/port.js";
+import { TlsFilesError } from "../../rpc/tls-files.js";
 import { CliError } from "../cli-error.js";
 import { connect } from "../connection.js";
 import { exitCodes } from "../exit-codes.js";
@@ -24,7 +25,7 @@ const PROBE_MS = 2_000;
 export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
   if (error instanceof StoreLocked) return await explainLocked(error);
   if (error instanceof StoreError) return explainStore(error, place);
-  if (error instanceof TokenFileError) return refused(error, []);
+  if (error instanceof TokenFileError || error instanceof TlsFilesError) return refused(error, []);
   if (!(error instanceof ListenError)) return error;
   return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
 }
@@ -33,7 +34,7 @@ export async function explainServeError(error: unknown, place: ServePlace): Prom
 export async function explainLocked(error: StoreLocked): Promise<CliError> {
   const hint = await readKernelHint(error.directory);
   if (hint?.port === undefined) return refused(error, []);
-  const url = kernelUrl(hint.host, hint.port);
+  const url = kernelUrl(hint.host, hint.port, hint.hasTls);
   return refused(error, [new FollowUps({ url, namespace: undefined }).command("info")]);
 }
 
@@ -84,7 +85,7 @@ async function probeKernel(url: string): Promise<string | undefined> {
 }
 
 function refused(
-  error: StoreError | ListenError | TokenFileError,
+  error: StoreError | ListenError | TokenFileError | TlsFilesError,
   next: readonly string[],
 ): CliError {
   return new CliError(error.message, {

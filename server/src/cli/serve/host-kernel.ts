@@ -12,6 +12,8 @@ import { readLogLevel } from "../../observe/log-level.js";
 import { Metrics } from "../../observe/metrics.js";
 import type { TokenSource } from "../../rpc/access/token-watch.js";
 import { type RunningServer, startServer } from "../../rpc/server.js";
+import type { TlsSource } from "../../rpc/tls-files.js";
+import { usageError } from "../cli-error.js";
 import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { kernelUrl } from "../kernel-url.js";
@@ -75,20 +77,37 @@ export async function hostKernel(
       kernel,
       host: options.host,
       port: options.port,
-      tokens: tokenSource(context, directory, options),
+      ...{ tokens: tokenSource(context, directory, options), ...tlsOf(context, options) },
+      allowedHosts: options.allowHost ?? [],
       log,
       metrics,
     });
     metrics.watchKernel(() => kernel.gauges());
     metrics.watchFolder(directory);
     opened.push(server);
-    await announce(directory, options.host, server.port);
+    const hasTls = options.tlsCert !== undefined;
+    await announce(directory, { host: options.host, port: server.port, tls: hasTls });
     log.info({ host: options.host, port: server.port, folder: directory }, "The kernel listens");
-    return hosted({ folder, kernel, server, host: options.host, log });
+    return hosted({ folder, kernel, server, host: options.host, hasTls, log });
   } catch (error) {
     for (const part of opened.reverse()) await part.close();
     throw await explainServeError(error, options);
   }
+}
+
+function tlsOf(
+  context: CliContext,
+  { tlsCert, tlsKey, clientCa }: HostOptions,
+): { readonly tls?: TlsSource } {
+  if (tlsCert === undefined && tlsKey === undefined && clientCa === undefined) {
+    return {};
+  }
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw usageError("Expected --tls-cert and --tls-key together, but one of them is missing.");
+  }
+  const at = (path: string): string => resolve(context.cwd, path);
+  const clientCaPath = clientCa === undefined ? undefined : at(clientCa);
+  return { tls: { certPath: at(tlsCert), keyPath: at(tlsKey), clientCaPath } };
 }
 
 function tokenSource(context: CliContext, directory: string, { tokens }: HostOptions): TokenSource {
@@ -106,8 +125,11 @@ function openLog(context: CliContext, { logLevel }: HostOptions): Log {
 }
 
 /** Leaves the hint by which other commands find this kernel. */
-async function announce(directory: string, host: string, port: number): Promise<void> {
-  const hint = { pid: process.pid, host, port, startedAt: new Date().toISOString() };
+async function announce(
+  directory: string,
+  place: { readonly host: string; readonly port: number; readonly tls: boolean },
+): Promise<void> {
+  const hint = { pid: process.pid, ...place, startedAt: new Date().toISOString() };
   await writeKernelFile(directory, hint);
 }
 
@@ -116,15 +138,16 @@ interface Parts {
   readonly kernel: Kernel;
   readonly server: RunningServer;
   readonly host: string;
+  readonly hasTls: boolean;
   readonly log: Log;
 }
 
-function hosted({ folder, kernel, server, host, log }: Parts): HostedKernel {
+function hosted({ folder, kernel, server, host, hasTls, log }: Parts): HostedKernel {
   const failed = new Promise<Error>((resolveFailed) => kernel.onFailed(resolveFailed));
   return {
     host,
     port: server.port,
-    url: kernelUrl(host, server.port),
+    url: kernelUrl(host, server.port, hasTls),
     isNew: folder.isNew,
     failed,
     close: async () => {

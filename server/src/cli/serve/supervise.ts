@@ -74,12 +74,22 @@ function live(options: ServeOptions, stop: StopRequest): Promise<Life> {
   });
 }
 
-function startChild({ dir, host, port, tokens, json, logLevel }: ServeOptions): ChildProcess {
+function startChild(options: ServeOptions): ChildProcess {
+  const { dir, host, port, json } = options;
   const [, script = ""] = process.argv;
   const args = ["serve", "--dir", dir, "--host", host, "--port", `${port}`];
   const flags = ["--no-restart", "--exit-with-parent", ...(json === true ? ["--json"] : [])];
-  if (tokens !== undefined) flags.push("--tokens", tokens);
-  if (logLevel !== undefined) flags.push("--log-level", logLevel);
+  const named = {
+    "--tokens": options.tokens,
+    "--tls-cert": options.tlsCert,
+    "--tls-key": options.tlsKey,
+    "--client-ca": options.clientCa,
+    "--log-level": options.logLevel,
+  };
+  for (const [flag, value] of Object.entries(named)) {
+    if (value !== undefined) flags.push(flag, value);
+  }
+  for (const name of options.allowHost ?? []) flags.push("--allow-host", name);
   return spawn(
     process.execPath,
     [...nodeFlags(process.execArgv, process.env["NODE_OPTIONS"]), script, ...args, ...flags],

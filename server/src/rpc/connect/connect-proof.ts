@@ -15,14 +15,22 @@ const noNames: readonly string[] = [];
 const certificatesKey: ContextKey<Proof["certificates"]> = createContextKey(() => noNames);
 
 /** What the connection of a request tells its handler. */
-export function connectionValues({ socket }: IncomingMessage): ContextValues {
-  return createContextValues().set(certificatesKey, () => {
-    if (!(socket instanceof TLSSocket && socket.authorized)) {
-      return noNames;
-    }
-    const certificate = socket.getPeerCertificate();
-    return "raw" in certificate ? certificateNames(certificate) : noNames;
-  });
+export function connectionValues(request: IncomingMessage): ContextValues {
+  return createContextValues().set(certificatesKey, () => peerNames(request));
+}
+
+/** How whoever asks for a page says who it is. */
+export function requestProof(request: IncomingMessage): Proof {
+  const { authorization } = request.headers;
+  return { authorization, certificates: () => peerNames(request) };
+}
+
+function peerNames({ socket }: IncomingMessage): readonly string[] {
+  if (!(socket instanceof TLSSocket && socket.authorized)) {
+    return noNames;
+  }
+  const certificate = socket.getPeerCertificate();
+  return "raw" in certificate ? certificateNames(certificate) : noNames;
 }
 
 /** How the caller of a Connect call says who it is. */

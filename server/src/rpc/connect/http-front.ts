@@ -36,9 +36,6 @@ const requestMs = 60_000;
 /** Header bytes of one request. */
 const headerBytesMax = 16 * 1024;
 
-/** Names under which a loopback address may be asked for: any other is a web page that rebound its own name to it. */
-const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-
 /** The HTTP/1.1 half of the port: Connect JSON, gRPC-web, pages. */
 export function createHttpFront({ edge, services, pages, headersMs }: HttpFrontParts): Server {
   const router = createConnectRouter({
@@ -59,8 +56,11 @@ export function createHttpFront({ edge, services, pages, headersMs }: HttpFrontP
     (request, response) => {
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
       const handler = handlers.get(path);
-      if (!loopbackHost.test(request.headers.host ?? "")) {
+      const { host = "", origin } = request.headers;
+      if (!edge.hosts.isOwn(host)) {
         answerText(response, 421, foreignHost);
+      } else if (!edge.hosts.isOwnOrigin(origin, host)) {
+        answerText(response, 403, foreignOrigin);
       } else if (handler === undefined) {
         answerOther(request, response, { path, pages });
       } else {
@@ -76,7 +76,10 @@ export function createHttpFront({ edge, services, pages, headersMs }: HttpFrontP
 }
 
 const foreignHost =
-  "Expected to be asked as localhost or a loopback address, but the Host header names another host. Use http://127.0.0.1.";
+  "Expected to be asked as localhost, by a loopback address, or by a name of this kernel's certificate, but the Host header names another host. Use http://127.0.0.1, or allow the name with pawl serve --allow-host.";
+
+const foreignOrigin =
+  "Expected a request of this kernel's own pages, or of no browser, but the Origin header names another origin. Pages of others may not call it.";
 
 function answerCall(
   edge: Edge,

@@ -8,7 +8,7 @@ import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
 import type { ByteStream, ByteStreamListener } from "../streams/byte-stream.js";
-import { proofOf } from "./grpc-proof.js";
+import { proofOf, requireOwnHost } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
 /** Makes the listener of a new stream. */
@@ -31,6 +31,7 @@ export function byteHandler(
     }
     let credential: Credential;
     try {
+      requireOwnHost(edge, call);
       credential = edge.gate.identify(guarded, proofOf(call));
     } catch (error) {
       stream.fail(rejectionOf(edge, error, guarded.name) ?? internalFault());

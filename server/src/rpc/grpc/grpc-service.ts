@@ -18,7 +18,7 @@ import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { internalFault, tooLarge, unreadableMessage } from "../refusals.js";
 import type { StatusError } from "../status-error.js";
-import { type AuthenticatedCall, proofOf } from "./grpc-proof.js";
+import { type AuthenticatedCall, proofOf, requireOwnHost } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
 /** Bytes stay bytes: what they mean is decided where a refusal can say so. */
@@ -58,6 +58,7 @@ function identify(
   call: AuthenticatedCall,
 ): Credential | Rejection | StatusError {
   try {
+    requireOwnHost(edge, call);
     return edge.gate.identify(guarded, proofOf(call));
   } catch (error) {
     return endOf(edge, error, guarded.name) ?? internalFault();
