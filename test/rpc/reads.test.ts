@@ -176,6 +176,33 @@ describe.each(["grpc", "json"] as const)("the rest over %s", (protocol) => {
       lines: [{ class: RecoveryClass.UNDISTURBED, task: "only", eventNumbers: [2, 3] }],
     });
     expect(report.why).toMatch(/^It completed after /);
+    expect(report.nextPageToken).toBe("");
+  });
+
+  test("the recovery report of a large run comes in pages, each line once", async () => {
+    const runId = `wide-${protocol}`;
+    const tasks = Array.from({ length: 7 }, (_, number) => ({
+      name: `t${number}`,
+      kind: "nobody",
+    }));
+    await server.grpc.unary(run.startRuns, {
+      runs: [oneTask(runId, "nobody", { plan: { tasks } })],
+    });
+    const told: string[] = [];
+    let pageToken = "";
+    let pages = 0;
+    do {
+      const page = await server[protocol].unary(run.getRecoveryReport, {
+        ...{ runId, pageSize: 3, pageToken },
+      });
+      told.push(...page.lines.map(({ task }) => task));
+      pageToken = page.nextPageToken;
+      pages++;
+    } while (pageToken !== "");
+    expect(pages).toBe(3);
+    expect(told).toEqual(tasks.map(({ name }) => name));
+    const { lines, nextPageToken } = await server[protocol].unary(run.getRecoveryReport, { runId });
+    expect([lines.length, nextPageToken]).toEqual([7, ""]);
   });
 
   test("lists of what is not there are empty", async () => {

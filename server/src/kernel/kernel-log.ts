@@ -4,6 +4,9 @@ import { writeNotes } from "./notes.js";
 import type { Clock } from "./ports.js";
 import type { Turn } from "./turn.js";
 
+/** A gap of kernel time that is told, in ms. */
+const toldForwardMs = 3_600_000;
+
 /** What a kernel has to tell whoever runs it, as lines of the log. */
 export class KernelLog {
   readonly #log: Log;
@@ -28,6 +31,14 @@ export class KernelLog {
         // What failed has failed the store, which is told of by itself.
       },
     );
+  }
+
+  /** Kernel time begins, so long after the last recorded event: a downtime, or a clock that is ahead. Nobody can tell them apart but people. */
+  timeBegins(nowMs: number, lastRecordedMs: number): void {
+    const forwardMs = lastRecordedMs === 0 ? 0 : nowMs - lastRecordedMs;
+    if (forwardMs >= toldForwardMs) {
+      this.#log.warn({ ms: forwardMs }, "Kernel time moved forward");
+    }
   }
 
   /** A turn is durable. */

@@ -119,6 +119,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
   const ready = startUp.begin();
   ready.catch((error: unknown) => loop.fail(error));
+  log.timeBegins(loop.clock.now(), recovery.lastRecordedMs);
   log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
   const scrubber = scrubberOf(options, loop, ready);

@@ -3,7 +3,7 @@ import { limits } from "../core/limits.js";
 import type { Page } from "../kernel/kernel-api.js";
 
 /** What the rows of a page may take together, encoded: well below the bound of a message. */
-const pageBytesMax: number = limits.messageBytesMax - 524_288;
+export const pageBytesMax: number = limits.messageBytesMax - 524_288;
 
 /** Bytes of one row. */
 export function rowBytes<D extends DescMessage>(schema: D, row: MessageInitShape<D>): number {

@@ -116,6 +116,14 @@ export const runCases: readonly Case[] = [
   refused(run.getHistory, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: long })),
   refused(run.getRecoveryReport, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    runId: open.runId,
+    pageSize: 1001,
+  })),
+  refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", ({ open }) => ({
+    runId: open.runId,
+    pageToken: "nowhere",
+  })),
   refused(run.readBlob, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
     ...noRun,
     sha256: new Uint8Array(32),

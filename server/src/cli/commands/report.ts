@@ -1,7 +1,11 @@
 import { RunStatusSchema } from "@pawl/proto/v1/run_pb.js";
-import { GetRecoveryReportResponseSchema, RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import {
+  type GetRecoveryReportResponse,
+  GetRecoveryReportResponseSchema,
+  RecoveryClass,
+} from "@pawl/proto/v1/run_service_pb.js";
 import type { Command } from "commander";
-import { CALL_TIMEOUT_MS } from "../connection.js";
+import { CALL_TIMEOUT_MS, type Connection } from "../connection.js";
 import type { CliContext } from "../context.js";
 import { enumWord } from "../format/enum-word.js";
 import { describeClasses, REPORT_HEADINGS, reportRow } from "../format/report.js";
@@ -20,10 +24,7 @@ export function addReport(program: Command, context: CliContext): void {
     .argument("<run>", "id of the run");
   addKernelOptions(command).action((runId: string, options: KernelOptions) =>
     withKernel(context, options, async ({ kernel, namespace, out, followUps }) => {
-      const report = await kernel.runs.getRecoveryReport(
-        { namespace, runId },
-        { timeoutMs: CALL_TIMEOUT_MS },
-      );
+      const report = await readReport(kernel, namespace, runId);
       if (out.isJson) {
         out.message(GetRecoveryReportResponseSchema, report);
         return;
@@ -41,4 +42,21 @@ export function addReport(program: Command, context: CliContext): void {
       ]);
     }),
   );
+}
+
+/** The whole report: one of a huge run comes in pages. */
+async function readReport(
+  { runs }: Connection,
+  namespace: string,
+  runId: string,
+): Promise<GetRecoveryReportResponse> {
+  const timeout = { timeoutMs: CALL_TIMEOUT_MS };
+  const report = await runs.getRecoveryReport({ namespace, runId }, timeout);
+  while (report.nextPageToken !== "") {
+    const asked = { namespace, runId, pageToken: report.nextPageToken };
+    const page = await runs.getRecoveryReport(asked, timeout);
+    report.lines.push(...page.lines);
+    report.nextPageToken = page.nextPageToken;
+  }
+  return report;
 }
