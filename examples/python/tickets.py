@@ -30,6 +30,8 @@ def file_ticket(attempt, order):
         sink=SINKS[mode],
         call_timeout_ms=order.get("callMs", 2000),
     )
+    if "approvers" in order:
+        attempt.approve(request, **{"from": order["approvers"]}, requester_may_decide=order.get("requesterMayDecide", False))
     made = attempt.perform(request, lambda key, body, left: ask(f"/{mode}/tickets", key, body, left), look_up)
     return {"id": made["id"], "note": note}
 
@@ -67,4 +69,5 @@ def look_up(key):
 if __name__ == "__main__":
     handlers = {"python.file": file_ticket, "python.confirm": confirm}
     served = os.environ.get("SERVES", ",".join(handlers)).split(",")
+    print(json.dumps({"serving": served}), flush=True)
     serve({kind: handlers[kind] for kind in served})

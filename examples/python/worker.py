@@ -1,25 +1,21 @@
-"""A Pawl worker on the generated client alone: leases, steps, effects. What it does with them is in tickets.py; see README.md."""
+"""A Pawl worker on the generated client alone: leases, steps, effects, waits. What it does with them is in tickets.py; see README.md."""
 
 import json, os, secrets, threading, time, uuid
-
 import grpc
-from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
-from pawl.v1 import failure_pb2, operation_pb2 as op, operation_service_pb2 as ops, payload_pb2, worker_service_pb2 as work
+from pawl.v1 import approval_service_pb2 as approval, failure_pb2, operation_service_pb2 as ops, payload_pb2
+from pawl.v1 import proposal_status_pb2 as proposals, worker_service_pb2 as work
+from pawl.v1.approval_service_pb2_grpc import ApprovalServiceStub
 from pawl.v1.operation_service_pb2_grpc import OperationServiceStub
 from pawl.v1.worker_service_pb2_grpc import WorkerServiceStub
 
 channel = grpc.insecure_channel(os.environ.get("PAWL_ADDRESS", "127.0.0.1:7295"))
-workers, operations = WorkerServiceStub(channel), OperationServiceStub(channel)
+workers, operations, approvals = WorkerServiceStub(channel), OperationServiceStub(channel), ApprovalServiceStub(channel)
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
-class Stop(Exception):
-    """The attempt is over without a report: its lease has ended."""
-
-
-class Failed(Exception):
-    """The attempt failed; the first argument is the Failure."""
+class Stop(Exception): """The attempt is over without a report: its lease has ended."""
+class Failed(Exception): """The attempt failed; the first argument is the Failure."""
 
 
 def failure(kind, message, retryable=False):
@@ -38,24 +34,21 @@ def send(method, request):
         except grpc.RpcError as error:
             info, status = error_details_pb2.ErrorInfo(), dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
             error.reason = info.reason if any(d.Unpack(info) for d in status_pb2.Status.FromString(status).details) else ""
-            if error.reason in ("PAWL_LEASE_LOST", "PAWL_RUN_OVER"):
-                raise Stop(error.reason)
             if error.code() not in AGAIN:
-                raise
+                raise Stop(error.reason) if error.reason in ("PAWL_LEASE_LOST", "PAWL_RUN_OVER") else error
             time.sleep(min(5, 0.05 * 2 ** min(turn, 10)) * (0.5 + secrets.randbelow(500) / 1000))
 
 
 class Attempt:
     """One attempt of one task, under its lease."""
-
     def __init__(self, offer):
         self.named = {"run_id": offer.run_id, "task": offer.task, "lease_version": offer.lease_version}
         self.offer, self.lease, self.holder = offer, work.LeaseRef(**self.named), ops.OperationHolder(**self.named)
-        self.over, self.cancelled, self.steps = threading.Event(), False, {step.name: step for step in offer.steps}
+        self.over, self.cancelled = threading.Event(), False
         threading.Thread(target=self.renew, daemon=True).start()
-        if offer.more_steps:
-            rest = work.GetRecordsRequest(lease=self.lease, after_number=offer.steps[-1].number)
-            self.steps |= {step.name: step for page in workers.GetRecords(rest) for step in page.steps}
+        pages = send(lambda *args, **more: list(workers.GetRecords(*args, **more)), work.GetRecordsRequest(lease=self.lease))
+        self.steps = {step.name: step for page in pages for step in page.steps}
+        self.outcomes = {outcome.name: outcome for page in pages for outcome in page.outcomes}
 
     def renew(self):
         """At once, which takes the offer; then at a third of the lease, until the attempt is over or its lease is lost."""
@@ -75,6 +68,23 @@ class Attempt:
                 raise Stop(result.rejection.reason)
             self.steps[name] = result.step if result.HasField("step") else item
         return json.loads(self.steps[name].value.data)
+
+    def wait_for(self, name, **subject):
+        """Gives the lease back until this is there; then the task is offered again, and this is what came."""
+        if name not in self.outcomes:
+            waits = {"seen_through": self.offer.seen_through, "waits": [{"name": name, **subject}]}
+            send(workers.Suspend, work.SuspendRequest(lease=self.lease, **waits))
+            raise Stop(f"waits for {name}")
+        return getattr(self.outcomes[name], self.outcomes[name].WhichOneof("outcome"))
+
+    def approve(self, operation, **who):
+        """Has people allow exactly this operation before it may be performed."""
+        action = {"operation": operation.name, "target": operation.target, "payload": operation.payload}
+        proposal = send(approvals.ProposeAction, approval.ProposeActionRequest(holder=self.holder, **action, **who)).proposal
+        said = self.wait_for(f"approval of {operation.name}", proposal={"proposal_id": proposal.proposal_id})
+        if said.status != proposals.PROPOSAL_STATUS_APPROVED:
+            raise Failed(failure("NotApproved", said.reason or proposals.ProposalStatus.Name(said.status)))
+        operation.proposal_id = proposal.proposal_id
 
     def perform(self, operation, call, look_up):
         """An effect: it happens once, or a person is asked. `call` is given key, content and the seconds it may take."""
@@ -97,52 +107,44 @@ class Attempt:
             if what == "proceed":
                 left = said.call_ms / 1000 - (time.monotonic() - began)
                 outcome = call(said.key, said.payload.data, left) if left > 0 else {"not_sent": failure("TooLate", "no time was left")}
-                observed = ops.ObserveOperationRequest(key=said.key, observation=op.Observation(**outcome), **intent)
-                send(operations.ObserveOperation, observed)
+                send(operations.ObserveOperation, ops.ObserveOperationRequest(key=said.key, observation=outcome, **intent))
                 if "not_sent" in outcome:
                     raise Failed(failure("NotSent", outcome["not_sent"].message, True))
             elif what == "reuse":
-                how = said.WhichOneof("outcome")
-                if how != "result":
-                    raise Failed(failure(how, getattr(said, how).message))
+                if said.WhichOneof("outcome") != "result":
+                    raise Failed(said.refusal if said.HasField("refusal") else said.abandoned)
                 return json.loads(said.result.data)
             elif what in ("wait", "look_up"):
                 self.over.wait(said.not_before_ms / 1000)
                 if what == "look_up":
-                    found = op.Reconciliation(**look_up(said.key))
-                    finding = {"key": said.key, "looked_up_intent_id": said.intent_id, "reconciliation": found}
-            else:
+                    finding = {"key": said.key, "looked_up_intent_id": said.intent_id, "reconciliation": look_up(said.key)}
+            elif what == "awaiting":
+                raise Failed(failure("NotApproved", said.reason))
+            else:  # A person decides; then the task is offered again. With `review` the lease has ended already.
                 if what == "paused":
                     send(workers.ReleaseTask, work.ReleaseTaskRequest(lease=self.lease, reason="the run is paused"))
-                raise Stop(what)  # A person decides: the lease ended with this answer, and the task is offered again.
+                raise Stop(what)
         raise Failed(failure("Cancelled", "cancellation was requested")) if self.cancelled else Stop("the lease is lost")
 
 
 def attempt(offer, handler):
-    """Runs the handler and reports how it ended, once."""
     this = Attempt(offer)
-    report = work.ReportItem(**this.named)
     try:
         try:
-            report.output.CopyFrom(payload(handler(this, json.loads(offer.input.data))))
+            outcome = {"output": payload(handler(this, json.loads(offer.input.data)))}
         except Failed as error:
-            (report.cancelled if this.cancelled else report.failure).CopyFrom(error.args[0])
-        result = send(workers.ReportOutputs, work.ReportOutputsRequest(reports=[report])).results[0]
+            outcome = {"cancelled" if this.cancelled else "failure": error.args[0]}
+        result = send(workers.ReportOutputs, work.ReportOutputsRequest(reports=[{**this.named, **outcome}])).results[0]
         print(f"{offer.run_id} {offer.task}: {result.rejection.reason or 'reported'}", flush=True)
     except Stop as stop:
         print(f"{offer.run_id} {offer.task}: stopped, {stop}", flush=True)
-    finally:
-        this.over.set()
+    this.over.set()
 
 
 def serve(handlers):
     """Claims one task after another, for as long as the process lives."""
-    serves, session = [work.ServedKind(kind=kind) for kind in handlers], str(uuid.uuid4())
-    print(json.dumps({"serving": list(handlers)}), flush=True)
+    claim = {"session_id": str(uuid.uuid4()), "worker": f"python {os.getpid()}", "once": True, "wait": {"seconds": 20}}
+    request = work.ClaimTasksRequest(serves=[work.ServedKind(kind=kind) for kind in handlers], **claim)
     while True:
-        claim = work.ClaimTasksRequest(session_id=session, worker=f"python {os.getpid()}", serves=serves, once=True, wait=Duration(seconds=20))
-        try:
-            for offer in [offer for answer in workers.ClaimTasks(claim, timeout=60) for offer in answer.offers]:
-                attempt(offer, handlers[offer.kind])
-        except grpc.RpcError:
-            time.sleep(0.5)  # No kernel just now.
+        for offer in send(lambda *args, **more: [o for page in workers.ClaimTasks(*args, **more) for o in page.offers], request):
+            attempt(offer, handlers[offer.kind])

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { HoldPoint, SinkMode } from "../../examples/ticket-service/client.js";
 import { type Actor, Stage, type Times } from "./support/stage.js";
@@ -24,7 +25,7 @@ const setUp = fileURLToPath(new URL("../../examples/python/set-up.py", import.me
 /** What must come out, and what the sink's own books must show. Written by hand, after docs/concepts/failure-windows.md. */
 interface Row {
   readonly sink: SinkMode;
-  readonly ends: "completed" | "needs-review";
+  readonly ends: "completed" | "failed" | "needs-review";
   readonly calls: number;
   readonly effects: number;
 }
@@ -131,5 +132,46 @@ describe("a Python worker that is killed", () => {
     await worker.kill();
     await stage.worker();
     await expectEnd(row);
+  });
+});
+
+describe("a Python worker whose ticket must be approved", () => {
+  /** On a kernel without credentials everybody is the requester. */
+  const asked = { ...patient, approvers: ["role:approver"], requesterMayDecide: true };
+
+  test("waits without worker and kernel, and files it once it is approved", async () => {
+    const kernel = await stage.kernel();
+    const worker = await stage.worker();
+    await stage.startRun("opaque", asked);
+    await stage.happened("TaskSuspended", "file");
+    await Promise.all([worker.kill(), kernel.kill()]);
+    await stage.kernel();
+    await stage.decide(ProposalVerdict.APPROVE);
+    expect(await stage.books()).toEqual({ calls: 0, effects: 0 });
+    await stage.worker();
+    await expectEnd({ sink: "opaque", ends: "completed", calls: 1, effects: 1 });
+  });
+
+  test("files nothing when it is rejected", async () => {
+    await stage.kernel();
+    await stage.worker();
+    await stage.startRun("idempotent", asked);
+    await stage.happened("TaskSuspended", "file");
+    await stage.decide(ProposalVerdict.REJECT);
+    await expectEnd({ sink: "idempotent", ends: "failed", calls: 0, effects: 0 });
+  });
+
+  test("needs no second approval when it is killed behind the effect", async () => {
+    await stage.kernel();
+    const worker = await stage.worker();
+    const holdId = await stage.hold("after-effect");
+    await stage.startRun("reconcilable", { ...asked, ...quick });
+    await stage.happened("TaskSuspended", "file");
+    await stage.decide(ProposalVerdict.APPROVE);
+    await stage.untilHeld(holdId);
+    await worker.kill();
+    await stage.tickets.client.release("drop", { holdId });
+    await stage.worker();
+    await expectEnd({ sink: "reconcilable", ends: "completed", calls: 1, effects: 1 });
   });
 });

@@ -98,6 +98,18 @@ describe("bytes that are no message", () => {
     const refusal = await refusalOf(server.json.post(run.getRun, body));
     expect(codeAndReason(refusal)).toBe("INVALID_ARGUMENT PAWL_INVALID_FIELD");
   });
+
+  test("are refused by name over Connect's binary form too", async () => {
+    const response = await server.json.fetch("/pawl.v1.RunService/GetRun", {
+      method: "POST",
+      headers: { "content-type": "application/proto" },
+      body: Buffer.from([0x12, 0x7f, 0x01]),
+    });
+    expect(response.status).toBe(400);
+    const { code, details } = JSON.parse(await response.text());
+    expect(code).toBe("invalid_argument");
+    expect(details.map(({ type }: { type: string }) => type)).toContain("pawl.v1.Rejection");
+  });
 });
 
 describe("a newer client", () => {

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
+import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { HoldPoint, SinkMode } from "../../../examples/ticket-service/client.js";
@@ -15,6 +17,7 @@ import { GrpcClient } from "../../rpc/support/grpc-client.js";
 import { python } from "../../support/python.js";
 
 const { method } = RunService;
+const { method: approvals } = ApprovalService;
 const program = fileURLToPath(new URL("../../../examples/python/tickets.py", import.meta.url));
 
 /** How long things may take. */
@@ -22,6 +25,9 @@ export interface Times {
   readonly leaseSeconds: bigint;
   /** One call of the sink. */
   readonly callMs: number;
+  /** Who must approve the ticket first. Absent: nobody. */
+  readonly approvers?: readonly string[];
+  readonly requesterMayDecide?: boolean;
 }
 
 /** A process of the stage. */
@@ -92,13 +98,13 @@ export class Stage {
   }
 
   /** Starts a run that files one ticket and confirms it. */
-  async startRun(sink: SinkMode, { leaseSeconds, callMs }: Times): Promise<void> {
+  async startRun(sink: SinkMode, { leaseSeconds, ...more }: Times): Promise<void> {
     const lease = { seconds: leaseSeconds };
     const tasks = [
       { name: "file", kind: "python.file", timeouts: { lease } },
       { name: "confirm", kind: "python.confirm", needs: ["file"], timeouts: { lease } },
     ];
-    const input = json({ sink, title: `From Python, ${sink}`, callMs });
+    const input = json({ sink, title: `From Python, ${sink}`, ...more });
     const run = { runId: "r", workflow: "python", plan: { tasks, output: "confirm" }, input };
     await this.client.unary(method.startRuns, { runs: [run] });
   }
@@ -136,6 +142,14 @@ export class Stage {
         return;
       }
     }
+  }
+
+  /** Decides about the only proposal, as it is shown. */
+  async decide(verdict: ProposalVerdict): Promise<void> {
+    const { proposals } = await this.client.unary(approvals.listProposals, { runId: "r" });
+    const { proposalId = "", version = 0, fingerprint = new Uint8Array(0) } = proposals[0] ?? {};
+    const decision = { proposalId, expectedVersion: version, fingerprint, verdict, reason: "seen" };
+    await this.client.unary(approvals.decideProposal, decision);
   }
 
   /** What the sink's own books show: calls that arrived, and tickets made. */

@@ -14,7 +14,7 @@ export async function nameErrors(
 ): Promise<UniversalServerResponse> {
   const { status, header, body } = response;
   const isPlainError =
-    (status === 400 || status === 429) &&
+    (status === 400 || status === 429 || status === 500) &&
     header !== undefined &&
     body !== undefined &&
     header.get("content-type") === "application/json" &&
@@ -33,12 +33,20 @@ export async function nameErrors(
   return { ...response, status: 400, body: once(named) };
 }
 
+/** How Connect words that a request's protobuf cannot be decoded. */
+const unreadableBytes = /^parse binary: /;
+
 function rejectionFor(error: ConnectError): Rejection | undefined {
   switch (error.code) {
     case Code.InvalidArgument:
       return invalidField("(message)", "a message of this method", error.rawMessage);
     case Code.ResourceExhausted:
       return tooLarge(undefined);
+    case Code.Internal:
+      // What cannot be read is the caller's, though Connect takes it for a fault of the server.
+      return unreadableBytes.test(error.rawMessage)
+        ? invalidField("(message)", "an encoded message of this method", error.rawMessage)
+        : undefined;
     default:
       return undefined;
   }
