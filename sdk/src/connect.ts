@@ -2,6 +2,7 @@ import type { Approvals } from "./approvals.js";
 import type { PawlClient, PawlClientOptions } from "./client.js";
 import { createPawlClient } from "./client.js";
 import type { ConnectionStatus } from "./connection.js";
+import type { Inputs } from "./inputs.js";
 import { ClientCore } from "./internal/client-core.js";
 import { KernelClient } from "./internal/kernel-client.js";
 import { ConnectionMonitor } from "./internal/monitor.js";
@@ -41,6 +42,8 @@ export interface Client extends AsyncDisposable {
   readonly connection: ConnectionStatus;
   /** Actions that people must allow first. */
   readonly approvals: Approvals;
+  /** What tasks ask people (`ctx.ask`). */
+  readonly inputs: Inputs;
   /**
    * Starts a run; resolves when the start is durable.
    *

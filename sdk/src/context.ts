@@ -1,5 +1,6 @@
 import type { ApproveOptions, Said } from "./approval.js";
 import type { Duration } from "./duration.js";
+import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./messages.js";
 import type { Operation } from "./operation.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
@@ -149,6 +150,18 @@ export interface TaskContext {
     content: NoInfer<Sent>,
     options: ApproveOptions,
   ): Promise<Said<Result>>;
+  /**
+   * Waits for a signal; one that came before is taken first. Waiting is as in `sleep`.
+   *
+   * @param name Name of the signal, and of the wait: in a loop give a `key` too.
+   */
+  waitSignal<T = unknown>(name: string, options?: SignalWaitOptions<T>): Promise<SignalReceived<T>>;
+  /**
+   * Asks somebody for something the code needs. Waiting is as in `sleep`.
+   *
+   * @param name Its identity in the task. The same name with another question, addressee or schema is refused.
+   */
+  ask<T = unknown>(name: string, options: AskOptions<T>): Promise<Answer<T>>;
   /** Waits until a point in time; a past one is over at once. Otherwise as `sleep`. */
   sleepUntil(name: string, time: Date, options?: SleepOptions): Promise<void>;
 }

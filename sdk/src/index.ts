@@ -84,6 +84,16 @@ export {
   ValueRefused,
   WaitTimedOut,
 } from "./errors.js";
+export type { InputFilter, InputRequest, Inputs } from "./inputs.js";
+export type {
+  Answer,
+  AskOptions,
+  SignalAnswer,
+  SignalOptions,
+  SignalReceived,
+  SignalWaitOptions,
+  StartSignalOptions,
+} from "./messages.js";
 export { type EmbeddedKernel, type OpenKernelOptions, openKernel } from "./open-kernel.js";
 export {
   type ErasedCall,

@@ -1,6 +1,7 @@
 import type { Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js";
 import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
+import type { SignalAnswer, SignalOptions } from "./messages.js";
 
 /** How long to wait, and what ends the wait. */
 export interface WaitOptions {
@@ -100,6 +101,13 @@ export interface Run<Output = unknown> {
   pause(options?: EndOptions): Promise<EndAnswer>;
   /** Lets a paused run go on; what came due meanwhile happens now. A repeat is harmless; give `expectedVersion`, so that it does not end a later pause. */
   resume(options?: EndOptions): Promise<EndAnswer>;
+  /**
+   * Sends a named message into the run; resolves when it is durable. It is kept until a task waits for it (`ctx.waitSignal`).
+   *
+   * @param payload JSON. Absent: none.
+   * @throws Rejected `PAWL_RUN_OVER` when the run has ended; Conflict for another message under the same request id; NotFound.
+   */
+  signal<T = undefined>(name: string, payload?: T, options?: SignalOptions): Promise<SignalAnswer>;
   /** Ends the run at once, without clean-up. A repeat is harmless. */
   terminate(options?: EndOptions): Promise<EndAnswer>;
   /** Reads the run: status, version, why it is not finished. */

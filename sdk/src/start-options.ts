@@ -1,4 +1,5 @@
 import type { Duration } from "./duration.js";
+import type { StartSignalOptions } from "./messages.js";
 
 /** How a run is started. */
 export interface StartOptions {
@@ -11,6 +12,8 @@ export interface StartOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** W3C traceparent. Absent: the active span's, when OpenTelemetry is set up. */
   readonly traceparent?: string;
+  /** A message that comes with the start, in the same commit; it reaches the run also when that exists already. At most 32 KiB. */
+  readonly withSignal?: StartSignalOptions;
   /** Gives up waiting for the acknowledgement after this long; the start may still arrive. Default: never. */
   readonly timeout?: Duration;
   /** Gives up waiting when it aborts, with its reason. */

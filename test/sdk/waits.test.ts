@@ -1,4 +1,4 @@
-import { type Client, connect, RunFailed, task } from "@pawl/sdk";
+import { type Client, connect, json, RunFailed, task } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
 
@@ -128,5 +128,115 @@ describe("waits at the same time", () => {
     await until("r", 'for timer "short"');
     await kernel.time.pass(1_100);
     expect(await run.result({ timeout: "10s" })).toBe("short");
+  });
+});
+
+describe("ctx.waitSignal", () => {
+  test("takes what came early and what comes late, each once, in order", async () => {
+    const counting = task("counting").run(async (ctx) => {
+      const seen: (number | string)[] = [];
+      for (let turn = 0; turn < 3; turn++) {
+        const signal = await ctx.waitSignal<number>("count", { key: `${turn}` });
+        seen.push(signal.status === "received" ? signal.value : signal.status);
+      }
+      return seen;
+    });
+    const withSignal = { name: "count", payload: 1, requestId: "first" };
+    const run = await client.start(counting, undefined, { runId: "r", withSignal });
+    await client.start(counting, undefined, { runId: "r", withSignal });
+    await run.signal("count", 2, { requestId: "second" });
+    expect((await run.signal("count", 2, { requestId: "second" })).existing).toBe(true);
+    await client.worker({ serve: [counting] });
+    await until("r", 'for signal "count"');
+    await run.signal("count", 3);
+    expect(await run.result({ timeout: "10s" })).toEqual([1, 2, 3]);
+  });
+
+  test("gives up after its timeout, and a finished run takes no signal", async () => {
+    const waiting = task("waiting").run(async (ctx) => {
+      const { status } = await ctx.waitSignal("never", { timeout: "1h" });
+      return status;
+    });
+    await client.worker({ serve: [waiting] });
+    const run = await client.start(waiting, undefined, { runId: "r" });
+    await until("r", 'for signal "never"');
+    await kernel.time.pass(3_600_100);
+    expect(await run.result({ timeout: "10s" })).toBe("timed-out");
+    await expect(run.signal("never", 1)).rejects.toMatchObject({ code: "PAWL_RUN_OVER" });
+  });
+
+  test("gives content above the inline bound whole, and checked", async () => {
+    const reading = task("reading").run(async (ctx) => {
+      const schema = json<{ text: string }>();
+      const signal = await ctx.waitSignal("big", { schema });
+      return signal.status === "received" ? signal.value.text.length : 0;
+    });
+    await client.worker({ serve: [reading] });
+    const run = await client.start(reading, undefined, { runId: "r" });
+    await run.signal("big", { text: "x".repeat(100_000) });
+    expect(await run.result({ timeout: "10s" })).toBe(100_000);
+  });
+});
+
+describe("ctx.ask", () => {
+  const asking = task("asking").run(async (ctx) => {
+    const answer = await ctx.ask<{ cents: number }>("refund", {
+      question: "How much may be paid back?",
+      addressee: "role:finance",
+      schema: {
+        type: "object",
+        properties: { cents: { type: "integer" } },
+        required: ["cents"],
+      },
+      expiresIn: "48h",
+    });
+    return answer;
+  });
+
+  /** The one open request, once there is one. */
+  async function openRequest(): Promise<{ inputId: string; version: number }> {
+    for (;;) {
+      for await (const request of client.inputs.list({ addressee: "role:finance" })) return request;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  test("goes on with what a person answered, although no worker was there", async () => {
+    const worker = await client.worker({ serve: [asking] });
+    const run = await client.start(asking, undefined, { runId: "r" });
+    const { inputId, version } = await openRequest();
+    await worker.close();
+    const refused = client.inputs.provide(inputId, { cents: "five" }, version);
+    await expect(refused).rejects.toMatchObject({ code: "PAWL_ANSWER_REFUSED" });
+    await client.inputs.provide(inputId, { cents: 500 }, version);
+    expect((await client.inputs.provide(inputId, { cents: 500 }, version)).existing).toBe(true);
+    const other = client.inputs.provide(inputId, { cents: 900 }, version);
+    await expect(other).rejects.toMatchObject({ code: "PAWL_FINGERPRINT_CONFLICT" });
+    await client.worker({ serve: [asking] });
+    const answer = { status: "answered", value: { cents: 500 }, by: "local" };
+    expect(await run.result({ timeout: "10s" })).toEqual(answer);
+    expect((await client.inputs.get(inputId)).answeredBy).toBe("local");
+  });
+
+  test("sees that somebody declined, and that nobody answered", async () => {
+    await client.worker({ serve: [asking] });
+    const declined = await client.start(asking, undefined, { runId: "declined" });
+    const first = await openRequest();
+    await client.inputs.decline(first.inputId, "not mine", first.version);
+    const reason = { status: "declined", reason: "not mine", by: "local" };
+    expect(await declined.result({ timeout: "10s" })).toEqual(reason);
+    const expired = await client.start(asking, undefined, { runId: "expired" });
+    await openRequest();
+    await kernel.time.pass(48 * 3_600_000 + 100);
+    expect(await expired.result({ timeout: "10s" })).toEqual({ status: "expired" });
+  });
+
+  test("fails the task for a schema that is none", async () => {
+    const wrong = task("wrong", { retry: { attempts: 1 } }).run((ctx) =>
+      ctx.ask<string>("bad", { question: "What?", schema: { type: 7 } }),
+    );
+    await client.worker({ serve: [wrong] });
+    const run = await client.start(wrong, undefined, { runId: "r" });
+    await expect(run.result({ timeout: "10s" })).rejects.toThrow(/JSON Schema/);
   });
 });

@@ -12,6 +12,7 @@ import type {
 } from "../context.js";
 import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
+import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
 import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
@@ -33,6 +34,7 @@ import { type Ledger, Performance } from "./perform.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { Steps } from "./steps.js";
 import { type Origin, originOf } from "./trace-spans.js";
+import { askCall, readAnswer, readSignal, signalCall } from "./wait-calls.js";
 import { type Suspension, type WaitCall, Waits } from "./waits.js";
 
 /** Longest progress, in bytes: the kernel's own bound. */
@@ -216,6 +218,20 @@ export class AttemptContext implements TaskContext {
 
   sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
     return this.#wait(() => sleepUntilCall(name, time, options), readTimer);
+  }
+
+  waitSignal<T>(name: string, options: SignalWaitOptions<T> = {}): Promise<SignalReceived<T>> {
+    return this.#wait(
+      () => signalCall(name, options),
+      (outcome) => readSignal(outcome, options.schema),
+    );
+  }
+
+  ask<T>(name: string, options: AskOptions<T>): Promise<Answer<T>> {
+    return this.#wait(
+      () => askCall(name, options),
+      (outcome) => readAnswer(outcome, options.as),
+    );
   }
 
   async approve<Sent, Result>(

@@ -160,7 +160,8 @@ function needsLoading(offer: Offer): boolean {
     offer.input?.body.case === "blob" ||
     offer.lastProgress?.body.case === "blob" ||
     offer.dependencies.some((dependency) => dependency.output?.body.case === "blob") ||
-    offer.steps.some((step) => step.value?.body.case === "blob")
+    offer.steps.some((step) => step.value?.body.case === "blob") ||
+    offer.outcomes.some((outcome) => contentOf(outcome)?.body.case === "blob")
   );
 }
 
@@ -182,5 +183,27 @@ async function bringIn(offer: Offer, { load, readRecords }: AttemptOptions): Pro
   for (const step of offer.steps) {
     const value = await load(step.value);
     if (value !== undefined) step.value = value;
+  }
+  for (const outcome of offer.outcomes) await bringInOutcome(outcome, load);
+}
+
+/** Content of an outcome: a signal's, or an answer. */
+function contentOf({ outcome }: WaitOutcome): Payload | undefined {
+  if (outcome.case === "signal") return outcome.value.payload;
+  const { answer } =
+    outcome.case === "input" ? outcome.value : { answer: { case: undefined } as const };
+  return answer.case === "given" ? answer.value : undefined;
+}
+
+async function bringInOutcome(
+  { outcome }: WaitOutcome,
+  load: AttemptOptions["load"],
+): Promise<void> {
+  if (outcome.case === "signal") {
+    const payload = await load(outcome.value.payload);
+    if (payload !== undefined) outcome.value.payload = payload;
+  } else if (outcome.case === "input" && outcome.value.answer.case === "given") {
+    const given = await load(outcome.value.answer.value);
+    if (given !== undefined) outcome.value.answer = { case: "given", value: given };
   }
 }

@@ -1,12 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { Plan } from "@pawl/proto/v1/plan_pb.js";
-import { LabelSchema, type StartRun, StartRunSchema } from "@pawl/proto/v1/run_service_pb.js";
+import {
+  LabelSchema,
+  type StartRun,
+  StartRunSchema,
+  type StartSignal,
+  StartSignalSchema,
+} from "@pawl/proto/v1/run_service_pb.js";
 import type { Approvals } from "../approvals.js";
 import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
 import type { ConnectionStatus } from "../connection.js";
 import { Closed, DefinitionInvalid, type PawlError, TooLarge } from "../errors.js";
+import type { StartSignalOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, StartOptions } from "../start-options.js";
@@ -16,6 +23,7 @@ import type { ClientCore } from "./client-core.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
 import { checkId } from "./ids.js";
+import { InputsClient } from "./inputs-client.js";
 import { buildOperationRequest } from "./operation-request.js";
 import { Performance } from "./perform.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
@@ -52,6 +60,7 @@ interface Compiled {
 /** A client of one kernel. */
 export class KernelClient implements Client {
   readonly approvals: Approvals;
+  readonly inputs: InputsClient;
   readonly #core: ClientCore;
   readonly #submit: SubmitStream;
   readonly #workers = new Set<WorkSession>();
@@ -61,6 +70,7 @@ export class KernelClient implements Client {
   constructor(core: ClientCore) {
     this.#core = core;
     this.approvals = new ApprovalsClient(core);
+    this.inputs = new InputsClient(core);
     this.#submit = new SubmitStream(core);
   }
 
@@ -219,7 +229,7 @@ export class KernelClient implements Client {
  * @throws TooLarge when it does not fit into a message.
  */
 function sizeOf(start: StartRun, { planBytes }: Compiled): number {
-  let bytes = planBytes + payloadBytes(start.input) + 700;
+  let bytes = planBytes + payloadBytes(start.input) + payloadBytes(start.signal?.payload) + 1_200;
   for (const { key, value } of start.labels) bytes += 3 * (key.length + value.length) + 8;
   if (bytes > START_BYTES_MAX) {
     throw new TooLarge(
@@ -248,5 +258,16 @@ function buildStart({ workflow, plan }: Compiled, input: unknown, options: Start
   });
   const payload = encodeValue(input, "input");
   if (payload !== undefined) start.input = payload;
+  if (options.withSignal !== undefined) start.signal = buildSignal(options.withSignal);
   return start;
+}
+
+function buildSignal({ name, payload, requestId = randomUUID() }: StartSignalOptions): StartSignal {
+  const signal = create(StartSignalSchema, {
+    name: checkId(name, "the name of a signal"),
+    requestId: checkId(requestId, "requestId"),
+  });
+  const content = encodeValue(payload, `signal "${name}"`);
+  if (content !== undefined) signal.payload = content;
+  return signal;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type RunResult,
   RunStatus,
@@ -5,10 +6,12 @@ import {
   type Task as TaskView,
 } from "@pawl/proto/v1/run_pb.js";
 import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
+import type { SignalAnswer, SignalOptions } from "../messages.js";
 import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
 import type { ClientCore } from "./client-core.js";
-import { decodePayload } from "./codec.js";
+import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
+import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import type { StartAnswer, SubmitStream } from "./submit-stream.js";
 import { callUnary } from "./unary.js";
@@ -92,6 +95,24 @@ export class RunHandle<Output> implements Run<Output> {
     const { api } = this.#core;
     const request = this.#endRequest(options);
     return callUnary((call) => api.runs.terminateRun(request, call), this.#core.unary());
+  }
+
+  async signal(
+    name: string,
+    payload?: unknown,
+    { requestId = randomUUID(), expectedVersion }: SignalOptions = {},
+  ): Promise<SignalAnswer> {
+    const { api, namespace } = this.#core;
+    const content = encodeValue(payload, `signal "${name}"`);
+    const request = {
+      namespace,
+      runId: this.runId,
+      name: checkId(name, "the name of a signal"),
+      requestId: checkId(requestId, "requestId"),
+      ...(content === undefined ? {} : { payload: content }),
+      ...(expectedVersion === undefined ? {} : { expectedVersion }),
+    };
+    return callUnary((call) => api.runs.sendSignal(request, call), this.#core.unary());
   }
 
   async get(): Promise<RunView> {

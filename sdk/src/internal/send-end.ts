@@ -83,9 +83,10 @@ async function sendSuspend(
   return rejection;
 }
 
-/** About what a wait takes in a message: names at their longest. */
-function waitBytes(_wait: TaskWait): number {
-  return 500;
+/** About what a wait takes in a message: names at their longest, and what is asked. */
+function waitBytes({ subject }: TaskWait): number {
+  const asked = subject.case === "input" ? subject.value.question + subject.value.schema : "";
+  return 700 + 3 * asked.length;
 }
 
 /** Gives a task back; it uses no attempt. */
