@@ -189,7 +189,10 @@ describe("pawl op", () => {
   };
 
   it("show tells all that is known of one, and how to decide", async () => {
-    await scripted({ operations: { getOperation: () => ({ operation }) } });
+    await scripted({
+      operations: { getOperation: () => ({ operation }) },
+      runs: { getHistory: async function* () {} },
+    });
     const { out } = await run("op", "show", operation.key);
     expect(out.split("\n")).toEqual(
       expect.arrayContaining([

@@ -1,10 +1,12 @@
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { adminCases } from "./support/admin-cases.js";
+import { approvalCases } from "./support/approval-cases.js";
 import type { Case, World } from "./support/error-case.js";
 import { claim, complete, leasedRun, oneTask, textOf } from "./support/fixtures.js";
 import { itemCases } from "./support/item-cases.js";
@@ -25,6 +27,7 @@ const cases: readonly Case[] = [
   ...messageCases,
   ...operationCases,
   ...reviewCases,
+  ...approvalCases,
   ...adminCases,
 ];
 
@@ -77,7 +80,14 @@ describe("the cases", () => {
     const named = new Set([...cases, ...itemCases].map(({ name }) => name));
     const streamed = ["Submit", "Work"]; // Their errors come per item; see submit-stream and work-stream.
     const withoutErrors = ["GetServerInfo"];
-    const methods = [RunService, WorkerService, OperationService, ReviewService, AdminService]
+    const methods = [
+      RunService,
+      WorkerService,
+      OperationService,
+      ReviewService,
+      ApprovalService,
+      AdminService,
+    ]
       .flatMap((service) => service.methods)
       .map(({ name }) => name);
     expect(methods.length).toBeGreaterThan(30);

@@ -1,6 +1,7 @@
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -19,6 +20,7 @@ export interface Connection {
   readonly runs: Client<typeof RunService>;
   readonly operations: Client<typeof OperationService>;
   readonly reviews: Client<typeof ReviewService>;
+  readonly approvals: Client<typeof ApprovalService>;
   readonly admin: Client<typeof AdminService>;
   /** Ends what is still open, and lets the connection go. */
   close(): void;
@@ -39,6 +41,7 @@ export function connect(url: string, { token, tls }: Credentials = noCredentials
     runs: createClient(RunService, transport),
     operations: createClient(OperationService, transport),
     reviews: createClient(ReviewService, transport),
+    approvals: createClient(ApprovalService, transport),
     admin: createClient(AdminService, transport),
     close: () => {
       // An idle connection holds no process and closes by itself. It is not cut: one that is broken tells its error only

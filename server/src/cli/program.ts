@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { addApprovalsCommands } from "./commands/approvals.js";
+import { addInbox } from "./commands/inbox.js";
 import { addInfo } from "./commands/info.js";
 import { addNamespaceCommands } from "./commands/namespace.js";
 import { addOpCommands } from "./commands/op.js";
@@ -34,6 +36,8 @@ export function buildProgram(
   addWhy(program, context);
   addReport(program, context);
   addOpCommands(program, context);
+  addInbox(program, context);
+  addApprovalsCommands(program, context);
   addReviewsCommands(program, context);
   addInfo(program, context);
   addNamespaceCommands(program, context);

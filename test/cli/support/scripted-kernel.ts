@@ -5,6 +5,7 @@ import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "@pawl/proto/google/rpc/error_details_pb.js";
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
@@ -15,6 +16,7 @@ export interface Script {
   readonly runs?: Partial<ServiceImpl<typeof RunService>>;
   readonly operations?: Partial<ServiceImpl<typeof OperationService>>;
   readonly reviews?: Partial<ServiceImpl<typeof ReviewService>>;
+  readonly approvals?: Partial<ServiceImpl<typeof ApprovalService>>;
   readonly admin?: Partial<ServiceImpl<typeof AdminService>>;
 }
 
@@ -32,6 +34,7 @@ export async function startScriptedKernel(script: Script): Promise<ScriptedKerne
     if (script.runs !== undefined) router.service(RunService, script.runs);
     if (script.operations !== undefined) router.service(OperationService, script.operations);
     if (script.reviews !== undefined) router.service(ReviewService, script.reviews);
+    if (script.approvals !== undefined) router.service(ApprovalService, script.approvals);
     if (script.admin !== undefined) router.service(AdminService, script.admin);
   };
   const server: Http2Server = createServer(connectNodeAdapter({ routes }));

@@ -21,6 +21,11 @@ export interface World {
   /** Review of an opaque operation whose outcome is unknown. */
   readonly reviewId: string;
   readonly resolvedReviewId: string;
+  /** A proposal of the open run that waits for a decision, and its fingerprint, which the two below share. */
+  readonly proposalId: string;
+  readonly proposalFingerprint: Uint8Array;
+  readonly approvedProposalId: string;
+  readonly withdrawnProposalId: string;
 }
 
 /** A call that is refused as a whole. */

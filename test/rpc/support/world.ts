@@ -1,13 +1,17 @@
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import { type Proposal, ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import type { World } from "./error-case.js";
-import { complete, leasedRun, leaseRef, operation } from "./fixtures.js";
+import { complete, json, leasedRun, leaseRef, operation } from "./fixtures.js";
 import type { RpcClient } from "./rpc-client.js";
 import { resolution } from "./work-cases.js";
 
 const { method: runs } = RunService;
+const { method: approvals } = ApprovalService;
 const { method: ops } = OperationService;
 const { method: reviews } = ReviewService;
 
@@ -32,7 +36,43 @@ export async function buildWorld(client: RpcClient): Promise<World> {
   await client.unary(runs.cancelRun, { runId: "stopping" });
   const paused = await leasedRun(client, "paused");
   await client.unary(runs.pauseRun, { runId: "paused" });
-  return { open, done, stopping, paused, key: answer.value.key, reviewId, resolvedReviewId };
+  const proposals = await makeProposals(client, open);
+  const { key } = answer.value;
+  return { open, done, stopping, paused, key, reviewId, resolvedReviewId, ...proposals };
+}
+
+type Proposals = Pick<
+  World,
+  "proposalId" | "proposalFingerprint" | "approvedProposalId" | "withdrawnProposalId"
+>;
+
+/** One proposal of the same action in each state that the cases need. */
+async function makeProposals(client: RpcClient, open: Offer): Promise<Proposals> {
+  const propose = async (key?: string): Promise<Proposal> => {
+    const { proposal } = await client.unary(approvals.proposeAction, {
+      ...{ holder: leaseRef(open), operation: "refund", target: "till" },
+      ...{ payload: json({ cents: 12 }), requesterMayDecide: key !== undefined },
+      ...(key === undefined ? {} : { key }),
+    });
+    if (proposal === undefined) throw new Error("Expected a proposal, but there is none.");
+    return proposal;
+  };
+  const pending = await propose();
+  const approved = await propose("approved");
+  const withdrawn = await propose("withdrawn");
+  await client.unary(approvals.decideProposal, {
+    ...{ proposalId: approved.proposalId, fingerprint: approved.fingerprint },
+    ...{ expectedVersion: 1, verdict: ProposalVerdict.APPROVE },
+  });
+  await client.unary(approvals.withdrawProposal, {
+    ...{ proposalId: withdrawn.proposalId, expectedVersion: 1 },
+  });
+  return {
+    proposalId: pending.proposalId,
+    proposalFingerprint: pending.fingerprint,
+    approvedProposalId: approved.proposalId,
+    withdrawnProposalId: withdrawn.proposalId,
+  };
 }
 
 /** An opaque operation whose outcome nobody knows: a person must say. */

@@ -18,6 +18,7 @@ import { count } from "../format/text.js";
 import { addKernelOptions, enumWordOption, type KernelOptions, wholeNumber } from "../options.js";
 import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
+import { printApproval, printCalls } from "./op-walk.js";
 
 interface ListOptions extends KernelOptions {
   readonly status?: OperationStatus;
@@ -62,11 +63,14 @@ async function showOperation(session: KernelSession, key: string): Promise<void>
     out.message(OperationSchema, operation);
     return;
   }
-  const { runId, reviewId } = operation;
+  const { runId, reviewId, proposalId } = operation;
   out.lines(operationHeadline(operation, out.style));
   out.fields(operationFields(operation, out.clock));
+  if (proposalId !== "") await printApproval(session, proposalId);
+  if (runId !== "") await printCalls(session, operation);
   const ofRun = runId === "" ? [] : ["--run", runId];
   out.next([
+    ...(proposalId === "" ? [] : [followUps.command("approvals show", [proposalId])]),
     ...(reviewId === "" ? [] : [followUps.command("reviews list", [], ofRun)]),
     ...(runId === "" ? [] : [followUps.command("report", [runId])]),
   ]);

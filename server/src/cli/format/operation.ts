@@ -45,6 +45,8 @@ export function operationFields(
     ["result", result === undefined ? undefined : describePayload(result)],
     ["failure", failure === undefined ? undefined : describeFailure(failure)],
     ["review", operation.reviewId],
+    ["proposal", operation.proposalId],
+    ["trace id", operation.traceparent.split("-")[1]],
     ["fingerprint", Buffer.from(operation.fingerprint).toString("hex")],
     ["UUID", operation.uuid],
     ["version", `${operation.version}`],

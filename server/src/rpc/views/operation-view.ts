@@ -46,6 +46,7 @@ export function operationView(
     sinkKind: declaration.sinkKind,
     calls: operation.calls,
     reconciled: operation.reconciled,
+    traceparent: run.traceparent,
     reviewId: operation.openReview === undefined ? "" : reviewId(runNumber, operation.openReview),
     proposalId: operation.proposal === undefined ? "" : proposalId(runNumber, operation.proposal),
     ...(discriminator === undefined ? {} : { discriminator }),

@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import type { CliContext } from "../context.js";
+import { addApprovalsDecide } from "./approvals-decide.js";
+import { addApprovalsList, addApprovalsShow } from "./approvals-read.js";
+import { addApprovalsRevoke } from "./approvals-revoke.js";
+
+/** `pawl approvals …`. */
+export function addApprovalsCommands(program: Command, context: CliContext): void {
+  const group = program
+    .command("approvals")
+    .description("read and decide actions that people must allow first");
+  addApprovalsList(group, context);
+  addApprovalsShow(group, context);
+  addApprovalsDecide(group, context);
+  addApprovalsRevoke(group, context);
+}
