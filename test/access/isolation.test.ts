@@ -1,6 +1,8 @@
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -110,6 +112,61 @@ test("a review of another namespace is one that is not there", async () => {
   expect(mine.reviews).toEqual([]);
   const operations = await theirs.unary(ledger.listOperations, { namespace: "theirs" });
   expect(operations.operations).toEqual([]);
+});
+
+test("a proposal of another namespace is one that is not there, also for its approvers", async () => {
+  const { method: approvals } = ApprovalService;
+  const proposed = await ours.unary(approvals.proposeAction, {
+    namespace: "ours",
+    operation: "wire",
+    scope: OperationScope.NAMESPACE,
+    key: "invoice-2",
+    target: "account-1",
+    payload: json({ cents: 7 }),
+    from: ["role:approver"],
+    expiresIn: { seconds: 3600n },
+  });
+  const proposalId = proposed.proposal?.proposalId ?? "";
+  const fingerprint = proposed.proposal?.fingerprint ?? new Uint8Array();
+  const judge = await server.mint("judge", [{ namespace: "theirs", roles: ["approver"] }]);
+  const judging = server.grpcWith(judge.token);
+  const both = async (ask: (id: string) => Promise<unknown>): Promise<void> => {
+    const [there, absent] = [await refusalOf(ask(proposalId)), await refusalOf(ask("999-0"))];
+    expect(codeAndReason(there)).toBe("NOT_FOUND PAWL_PROPOSAL_NOT_FOUND");
+    expect(there.message.replaceAll(proposalId, "…")).toBe(absent.message.replaceAll("999-0", "…"));
+  };
+  const namespace = "theirs";
+  await both((id) =>
+    judging.unary(approvals.getProposal, {
+      namespace,
+      which: { case: "proposalId", value: id },
+    }),
+  );
+  await both((id) =>
+    judging.unary(approvals.decideProposal, {
+      namespace,
+      proposalId: id,
+      fingerprint,
+      expectedVersion: 1,
+      verdict: ProposalVerdict.APPROVE,
+      reason: "mine",
+    }),
+  );
+  await both((id) =>
+    theirs.unary(approvals.withdrawProposal, {
+      namespace,
+      proposalId: id,
+      expectedVersion: 1,
+      reason: "mine",
+    }),
+  );
+  await both(async (id) => {
+    for await (const _ of judging.stream(approvals.awaitApproval, { namespace, proposalId: id })) {
+      // Only how it ends is looked at.
+    }
+  });
+  const { proposals } = await judging.unary(approvals.listProposals, { namespace });
+  expect(proposals).toEqual([]);
 });
 
 test("who names the session of another worker gets one of its own", async () => {
