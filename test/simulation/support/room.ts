@@ -3,6 +3,7 @@ import type { World } from "./caller.js";
 import { Chaos } from "./chaos.js";
 import { Client } from "./client.js";
 import { type CrashWrite, SimDisk } from "./disk.js";
+import { Founder } from "./founder.js";
 import { KernelHost } from "./kernel-host.js";
 import { LedgerCaller } from "./ledger-caller.js";
 import { Network } from "./network.js";
@@ -58,6 +59,7 @@ export interface Room {
   readonly watcher: Watcher;
   readonly person: Person;
   readonly operator: Operator;
+  readonly founder: Founder;
 }
 
 /** Builds a machine room: kernel, disk, network, workers, callers, sinks, a person, and those who judge. Nothing runs yet. */
@@ -85,7 +87,11 @@ export function buildRoom(options: RoomOptions, scheduler: Scheduler, scribe: Sc
     runIds: () => people.client.started,
     isOver: () => chaos.isOver,
   });
-  return { scheduler, chaos, operator, ...machine, ...people };
+  const founder = new Founder({
+    ...{ world, process: new Process(scheduler, "founder"), prng: prng.fork() },
+    isOver: () => chaos.isOver,
+  });
+  return { scheduler, chaos, operator, founder, ...machine, ...people };
 }
 
 interface Basics {

@@ -78,8 +78,18 @@ class SimulationRun {
 
   /** Lets everything happen until nothing is left to be done, and ends the kernel in order. */
   async toRest(): Promise<void> {
-    const { disk, host, client, workers, ledgerCallers, watcher, person, operator, chaos } =
-      this.#room;
+    const {
+      disk,
+      host,
+      client,
+      workers,
+      ledgerCallers,
+      watcher,
+      person,
+      operator,
+      founder,
+      chaos,
+    } = this.#room;
     const { settings } = this.#options;
     await disk.create();
     host.start();
@@ -90,6 +100,7 @@ class SimulationRun {
       person.begin();
     }
     operator.begin();
+    founder.begin();
     chaos.begin();
     const endMs = settings.chaosMs + restMs;
     const isDone = (): boolean => this.#isBroken || this.#isAtRest();
@@ -100,13 +111,14 @@ class SimulationRun {
 
   /** Compares what is with what should be. */
   async judge(): Promise<void> {
-    const { shadow, sinks, witness, watcher, host, disk, client } = this.#room;
+    const { shadow, sinks, witness, watcher, host, disk, client, founder } = this.#room;
     const complain = (text: string): void => {
       this.#violations.push(text);
     };
     const { kernel } = host;
     if (kernel !== undefined) {
       await this.#finish("comparing states", checkStates(kernel, shadow, complain));
+      await this.#finish("looking for namespaces", founder.check(kernel));
     }
     host.stop();
     await this.#until("the end of the kernel", () => host.hasStopped);
