@@ -336,6 +336,7 @@ const allEvents = [
   "reviewResolved",
   "cancelRequested",
   "taskCancelled",
+  "taskChanged",
   "runPaused",
   "runResumed",
   "runClosed",

@@ -54,6 +54,9 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
   it("comes to everything that it is there for", () => {
     const never = [
       ...["taskCompleted", "attemptFailed", "taskTimedOut", "taskCancelled", "stepRecorded"],
+      ...["backoffSkipped", "attemptsReset", "failed", "completed"].map(
+        (what) => `changed: ${what}`,
+      ),
       ...["runPaused", "runResumed", "told PauseRun existing"],
       ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],
       // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated, withdrawn.

@@ -9,6 +9,7 @@ import { addRestore, type Restore } from "./commands/restore.js";
 import { addReviewsCommands } from "./commands/reviews.js";
 import { addRunCommands } from "./commands/run.js";
 import { addServe, type Serve } from "./commands/serve.js";
+import { addTaskCommands } from "./commands/task.js";
 import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
 import { addWhy } from "./commands/why.js";
@@ -33,6 +34,7 @@ export function buildProgram(
   addVerify(program, host.verify, setExitCode);
   addRestore(program, host.restore, setExitCode);
   addRunCommands(program, context);
+  addTaskCommands(program, context);
   addWhy(program, context);
   addReport(program, context);
   addOpCommands(program, context);

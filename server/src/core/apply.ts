@@ -9,6 +9,7 @@ import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { applySignalReceived } from "./apply/signals.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
+import { applyTaskChanged } from "./apply/task-changed.js";
 import {
   applyAttemptFailed,
   applyLeaseEnded,
@@ -194,6 +195,9 @@ function applyToRun(
       break;
     case "runFaulted":
       applyRunFaulted(run, body.value);
+      break;
+    case "taskChanged":
+      applyTaskChanged(run, body.value, meta, hooks);
       break;
     case "runPaused":
       applyRunPaused(run, body.value, meta, hooks);

@@ -1,6 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import type { ProposalDisplayShape } from "@pawl/proto/v1/proposal_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
@@ -26,6 +27,7 @@ export type Command =
   | ObserveOperation
   | ReconcileOperation
   | FireDeadline
+  | ChangeTask
   | PauseRun
   | ResumeRun
   | CancelRun
@@ -253,6 +255,27 @@ export interface ReconcileOperation {
 export interface FireDeadline {
   readonly kind: "FireDeadline";
   readonly task: number;
+}
+
+/** What an operator changes about a task. */
+export type TaskChangeOrder =
+  | { readonly case: "backoffSkipped" | "failed" | "attemptsReset" }
+  | { readonly case: "completed"; readonly output: Uint8Array | undefined }
+  | {
+      readonly case: "policy";
+      readonly retry: RetryPolicyShape | undefined;
+      readonly timeouts: TaskTimeoutsShape | undefined;
+    };
+
+/** Changes a task. */
+export interface ChangeTask {
+  readonly kind: "ChangeTask";
+  readonly task: TaskRef;
+  readonly expectedVersion: number;
+  readonly reason: string;
+  readonly change: TaskChangeOrder;
+  /** SHA-256 of the request. */
+  readonly digest: Uint8Array;
 }
 
 /** A lease by task and version. */

@@ -1,5 +1,6 @@
 import type { Command, StartRun } from "./command.js";
 import type { DecideContext } from "./context.js";
+import { decideChangeTask } from "./decide/change-task.js";
 import { decideDecideProposal } from "./decide/decide-proposal.js";
 import { decideEndLease } from "./decide/end-lease.js";
 import {
@@ -61,6 +62,8 @@ export function decide(
       return decideReconcileOperation(run, command, ctx);
     case "FireDeadline":
       return decideFireDeadline(run, command, ctx);
+    case "ChangeTask":
+      return decideChangeTask(run, command, ctx);
     case "PauseRun":
       return decidePauseRun(run, command, ctx);
     case "ResumeRun":

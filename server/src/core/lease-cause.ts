@@ -12,6 +12,7 @@ const lostCauses: Readonly<Record<LeaseEndReason, string>> = {
   [LeaseEndReason.TERMINATED]: "terminated",
   [LeaseEndReason.SUSPENDED]: "suspended",
   [LeaseEndReason.WITHDRAWN]: "withdrawn",
+  [LeaseEndReason.PERSON]: "person",
 };
 
 /** The word of `pawl.v1.LostLease` for a reason. */

@@ -9,10 +9,11 @@ import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { CompiledPlan } from "./plan/task-spec.js";
+import type { CompiledPlan, TaskSpec } from "./plan/task-spec.js";
 
 /**
  * The state of one aggregate: a run, or an operation of scope NAMESPACE, which is stored like a run.
@@ -90,6 +91,18 @@ export interface RunPause {
   readonly principal: string;
 }
 
+/** How a person changed a task. */
+export interface TaskChange {
+  /** Version that it had before the last change, and SHA-256 of that request. */
+  readonly expectedVersion: number;
+  readonly digest: Uint8Array;
+  /** Its policy instead of the plan's, as received; undefined: the plan's. */
+  readonly retry: RetryPolicyShape | undefined;
+  readonly timeouts: TaskTimeoutsShape | undefined;
+  /** Derived: its specification with them; undefined: the plan's. */
+  readonly spec: TaskSpec | undefined;
+}
+
 /** What went wrong with a task. */
 export interface TaskTrouble {
   /** Attempts in a row that lost their worker. */
@@ -139,6 +152,8 @@ export interface MutableTask {
   trouble: TaskTrouble | undefined;
   /** True when a person ended it. */
   endedByPerson: boolean;
+  /** How a person changed it last; undefined: nobody did. Replaced, never changed. */
+  change: TaskChange | undefined;
   /** How often it gave its lease back to wait. */
   suspensions: number;
   /** Derived: numbers of its open waits, in order. */

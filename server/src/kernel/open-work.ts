@@ -4,6 +4,7 @@ import type { ApplyHooks } from "../core/apply/hooks.js";
 import type { Command, LeaseName, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
+import { specOf } from "../core/plan/change-spec.js";
 import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
@@ -169,7 +170,7 @@ export class OpenWork {
           runNumber: number,
           task: task.number,
           leaseVersion: task.leaseVersion,
-          leaseMs: run.plan.tasks[task.number]?.leaseMs ?? limits.leaseMsDefault,
+          leaseMs: specOf(run, task.number)?.leaseMs ?? limits.leaseMsDefault,
           sessionId: task.sessionId,
         });
       }
@@ -206,7 +207,7 @@ export class OpenWork {
     };
     const outcome = this.#parts.decideOn(resident, command);
     const { listener } = session;
-    const spec = resident.run.plan.tasks[task];
+    const spec = specOf(resident.run, task);
     const state = resident.run.tasks[task];
     if (!outcome.accepted || listener === undefined || spec === undefined || state === undefined) {
       return false;
@@ -241,7 +242,7 @@ export class OpenWork {
 
   #rearm(run: MutableRun, number: number): void {
     const task = run.tasks[number];
-    const spec = run.plan.tasks[number];
+    const spec = specOf(run, number);
     const dueMs =
       task === undefined || spec === undefined ? undefined : nextDeadlineMs(run, task, spec);
     this.#armOrDisarm(number, dueMs);

@@ -3,6 +3,7 @@ import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type {
   CancelRun,
+  ChangeTask,
   CompleteTask,
   ConfirmCancel,
   EndLease,
@@ -27,7 +28,7 @@ import type {
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { MAIL_KEY } from "./events.js";
-import { failure, fingerprint, payload } from "./values.js";
+import { failure, fingerprint, payload, sha256 } from "./values.js";
 
 /** Starts run `r1`. */
 export function startRun(plan: CompiledPlan, parts: Partial<StartRun> = {}): StartRun {
@@ -239,6 +240,24 @@ export function fireDeadline(task = 0): FireDeadline {
 /** Asks the run to stop. */
 export function cancelRun(expectedVersion?: number): CancelRun {
   return { kind: "CancelRun", expectedVersion, reason: "enough" };
+}
+
+/** Changes task 0 as an operator says; the digest tells one request from another. */
+export function changeTask(
+  change: ChangeTask["change"],
+  expectedVersion: number,
+  parts: Partial<ChangeTask> = {},
+): ChangeTask {
+  const digest = sha256(new TextEncoder().encode(`${change.case} ${expectedVersion}`));
+  return {
+    kind: "ChangeTask",
+    task: 0,
+    expectedVersion,
+    reason: "by hand",
+    change,
+    digest,
+    ...parts,
+  };
 }
 
 /** Pauses the run. */

@@ -17,6 +17,7 @@ import fc from "fast-check";
 import { planOf } from "../../core/support/plans.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { approvalOf, contextOf, restsOn } from "./approval-moves.js";
+import { changes } from "./changes.js";
 import { oneOf } from "./one-of.js";
 import { provisionOf, suspensionOf } from "./wait-moves.js";
 
@@ -34,6 +35,7 @@ const verbs = [
   "observe",
   "reconcile",
   "fire",
+  "change",
   "pause",
   "resume",
   "cancel",
@@ -79,6 +81,7 @@ const weights: Readonly<Record<Verb, number>> = {
   observe: 10,
   reconcile: 8,
   fire: 8,
+  change: 4,
   pause: 2,
   resume: 4,
   cancel: 1,
@@ -258,6 +261,8 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "observe":
     case "reconcile":
       return outcomeOf(run, move.verb, move);
+    case "change":
+      return changeOf(run, move);
     case "pause":
       return {
         kind: "PauseRun",
@@ -441,6 +446,16 @@ function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
     result: choice === ReviewChoice.DONE ? payload(move.content) : undefined,
     reason: PERSONS_REASON,
   };
+}
+
+function changeOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  const change = oneOf(changes, move.pick);
+  const wanted =
+    change.case === "backoffSkipped" ? [TaskStatus.BACKOFF] : [TaskStatus.READY, TaskStatus.LEASED];
+  const task = taskOf(run, move, wanted);
+  const expectedVersion = (run.tasks[task]?.version ?? 0) - move.stale;
+  const digest = fingerprint(move.pick);
+  return { kind: "ChangeTask", task, expectedVersion, reason: "by hand", change, digest };
 }
 
 function versionOf(run: Run, move: Move): number | undefined {

@@ -4,6 +4,14 @@ import { json, oneTask } from "./fixtures.js";
 
 const { method: run } = RunService;
 
+/** A change of a leased task that would be taken. */
+const change = {
+  task: "only",
+  expectedVersion: 1,
+  reason: "by hand",
+  change: { case: "fail", value: {} },
+} as const;
+
 /** Every documented error of RunService that is a status. */
 export const runCases: readonly Case[] = [
   refused(run.startRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runs: [] })),
@@ -103,6 +111,25 @@ export const runCases: readonly Case[] = [
     expectedVersion: 77,
   })),
   refused(run.resumeRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  refused(run.changeTask, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({ ...noRun, ...change })),
+  refused(run.changeTask, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    ...{ ...change, runId: open.runId, task: "other" },
+  })),
+  refused(run.changeTask, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
+    ...{ ...change, runId: done.runId },
+  })),
+  refused(run.changeTask, "FAILED_PRECONDITION PAWL_STALE_VERSION", ({ open }) => ({
+    ...{ ...change, runId: open.runId, expectedVersion: 77 },
+  })),
+  refused(run.changeTask, "FAILED_PRECONDITION PAWL_ILLEGAL_TRANSITION", ({ open }) => ({
+    ...{ ...change, runId: open.runId, change: { case: "runNow" as const, value: {} } },
+  })),
+  refused(run.changeTask, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ ...change, runId: open.runId, reason: "" },
+  })),
+  refused(run.changeTask, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ ...change, runId: open.runId, change: { case: "policy" as const, value: {} } },
+  })),
   refused(run.terminateRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.terminateRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
     runId: done.runId,

@@ -75,6 +75,17 @@ export class LogJudge {
         task.backoffUntilMs = 0;
         break;
       }
+      case "taskChanged": {
+        const task = this.#task(body.value.task);
+        const { case: what } = body.value.change;
+        this.#require(!task.isEnded, number, "a task that had not ended");
+        task.backoffUntilMs = what === "backoffSkipped" ? 0 : task.backoffUntilMs;
+        if (what === "completed" || what === "failed") {
+          task.isEnded = true;
+          task.isLeased = false;
+        }
+        break;
+      }
       case "taskTimedOut": {
         const task = this.#task(body.value.task);
         this.#require(!task.isEnded, number, "a task that had not ended");

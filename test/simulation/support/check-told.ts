@@ -46,6 +46,10 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
           body.value.name === command.name &&
           textOf(body.value.value) === textOf(command.value),
       );
+    case "ChangeTask":
+      return events.some(
+        (body) => body.case === "taskChanged" && body.value.change.case === command.change.case,
+      );
     case "PauseRun":
       return events.some((body) => body.case === "runPaused");
     case "ResumeRun":

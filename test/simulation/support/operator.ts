@@ -1,5 +1,9 @@
-import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { TaskChangeOrder } from "@pawl/server/core/command.js";
+import { isTaskClosed } from "@pawl/server/core/transitions.js";
+import { payload } from "../../core/support/values.js";
 import { Caller, type World } from "./caller.js";
+import { fingerprintOf } from "./contents.js";
 import type { Prng } from "./prng.js";
 import type { Process } from "./process.js";
 
@@ -20,6 +24,11 @@ export interface OperatorParts {
 interface SeenRun {
   readonly status: RunStatus;
   readonly version: number;
+  readonly tasks: readonly {
+    readonly number: number;
+    readonly status: TaskStatus;
+    readonly version: number;
+  }[];
 }
 
 /** Pauses runs and lets them go on after a while, with the versions it has seen. */
@@ -44,15 +53,22 @@ export class Operator extends Caller {
     while (pauseEveryMs > 0) {
       await this.process.wait(prng.around(pauseEveryMs));
       const all = runIds();
-      const paused = isOver() ? all : all.filter(() => prng.chance(0.5));
-      for (const runId of paused) {
-        const run = await this.#see(runId);
-        if (run.status === RunStatus.PAUSED) {
-          await this.#order(runId, "ResumeRun", run.version);
-        } else if (run.status === RunStatus.RUNNING && !isOver()) {
-          await this.#order(runId, "PauseRun", run.version);
-        }
+      for (const runId of isOver() ? all : all.filter(() => prng.chance(0.5))) {
+        await this.#lookAt(runId);
       }
+    }
+  }
+
+  async #lookAt(runId: string): Promise<void> {
+    const { prng, isOver } = this.#parts;
+    const run = await this.#see(runId);
+    if (!isOver() && prng.chance(0.15)) {
+      await this.#change(runId, run);
+    }
+    if (run.status === RunStatus.PAUSED) {
+      await this.#order(runId, "ResumeRun", run.version);
+    } else if (run.status === RunStatus.RUNNING && !isOver()) {
+      await this.#order(runId, "PauseRun", run.version);
     }
   }
 
@@ -60,14 +76,46 @@ export class Operator extends Caller {
     const { value } = await this.call<SeenRun>(`to see ${runId}`, (reply) => {
       this.world.host.deliver((kernel) => {
         kernel
-          .view({ kind: "run", namespace: "default", runId }, ({ status, version }) => ({
-            status,
-            version,
+          .view({ kind: "run", namespace: "default", runId }, ({ status, version, tasks }) => ({
+            ...{ status, version },
+            tasks: tasks.map((task) => ({
+              number: task.number,
+              status: task.status,
+              version: task.version,
+            })),
           }))
           .then(reply, (error: unknown) => this.world.note(`${runId} unseen: ${String(error)}`));
       });
     });
     return value;
+  }
+
+  /** Interferes with a task as it was seen; that it is another by now, or allows no such thing, is refused. */
+  async #change(runId: string, { tasks }: SeenRun): Promise<void> {
+    const { prng } = this.#parts;
+    const open = tasks.filter(({ status }) => !isTaskClosed(status));
+    if (open.length === 0) {
+      return;
+    }
+    const task = prng.pick(open);
+    const isWaiting = task.status === TaskStatus.BACKOFF;
+    const change = prng.pick<TaskChangeOrder>([
+      { case: isWaiting ? "backoffSkipped" : "attemptsReset" },
+      { case: "attemptsReset" },
+      { case: "failed" },
+      { case: "completed", output: payload("by hand") },
+    ]);
+    await this.askOne(`${change.case} for task ${task.number} of ${runId}`, {
+      target: { kind: "run", namespace: "default", runId },
+      command: {
+        kind: "ChangeTask",
+        task: task.number,
+        expectedVersion: task.version,
+        reason: "by hand",
+        change,
+        digest: fingerprintOf(change.case, `${task.version}`),
+      },
+    });
   }
 
   async #order(runId: string, kind: "PauseRun" | "ResumeRun", version: number): Promise<void> {

@@ -189,7 +189,7 @@ export type LeaseLost = Message<"pawl.v1.LeaseLost"> & {
   status: string;
 
   /**
-   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`, `withdrawn`.
+   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`, `withdrawn`, `person`.
    *
    * @generated from field: string cause = 4;
    */

@@ -14,7 +14,7 @@ import type { InputRequest, InputStatus } from "./input_pb.js";
 import { file_pawl_v1_input } from "./input_pb.js";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
-import type { Plan } from "./plan_pb.js";
+import type { Plan, RetryPolicy, TaskTimeouts } from "./plan_pb.js";
 import { file_pawl_v1_plan } from "./plan_pb.js";
 import type { Rejection } from "./rejection_pb.js";
 import { file_pawl_v1_rejection } from "./rejection_pb.js";
@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/run_service.proto.
  */
 export const file_pawl_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIugBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgSJAoGc2lnbmFsGAkgASgLMhQucGF3bC52MS5TdGFydFNpZ25hbCIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiLwoIQXdhaXRSdW4SDgoGcnVuX2lkGAEgASgJEhMKC2NvcnJlbGF0aW9uGAIgASgNIlIKC1N0YXJ0U2lnbmFsEgwKBG5hbWUYASABKAkSIQoHcGF5bG9hZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAMgASgJImcKDVN1Ym1pdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBnN0YXJ0cxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4SIAoFd2FpdHMYAyADKAsyES5wYXdsLnYxLkF3YWl0UnVuIoQBCg5TdGFydFJ1blJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIPCgd2ZXJzaW9uGAMgASgNEiUKCXJlamVjdGlvbhgEIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhMKC2luY2FybmF0aW9uGAUgASgNIm8KDUF3YWl0ZWRSZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SIgoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHQSJQoJcmVqZWN0aW9uGAMgASgLMhIucGF3bC52MS5SZWplY3Rpb24ihwEKDlN1Ym1pdFJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgAygNEigKB3N0YXJ0ZWQYAiADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EicKB3Jlc3VsdHMYAyADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQSEAoIcG9zaXRpb24YBCABKAwiRgoQU3RhcnRSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSHwoEcnVucxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4iTwoRU3RhcnRSdW5zUmVzcG9uc2USKAoHcmVzdWx0cxgBIAMoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSQoUU3RhcnRBbmRBd2FpdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh4KA3J1bhgCIAEoCzIRLnBhd2wudjEuU3RhcnRSdW4icQoVU3RhcnRBbmRBd2FpdFJlc3BvbnNlEioKB3N0YXJ0ZWQYASABKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0SAASJAoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHRIAEIGCgRib2R5IjIKDUdldFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSIrCg5HZXRSdW5SZXNwb25zZRIZCgNydW4YASABKAsyDC5wYXdsLnYxLlJ1biKBAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCgh3b3JrZmxvdxgDIAEoCRIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJHChBMaXN0UnVuc1Jlc3BvbnNlEhoKBHJ1bnMYASADKAsyDC5wYXdsLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQQoOR2V0VGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJIi4KD0dldFRhc2tSZXNwb25zZRIbCgR0YXNrGAEgASgLMg0ucGF3bC52MS5UYXNrIoEBChBMaXN0VGFza3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoGc3RhdHVzGAMgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkoKEUxpc3RUYXNrc1Jlc3BvbnNlEhwKBXRhc2tzGAEgAygLMg0ucGF3bC52MS5UYXNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJeChBHZXRSZXN1bHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSJwoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI3ChFHZXRSZXN1bHRSZXNwb25zZRIiCgZyZXN1bHQYASABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdCI5ChNBd2FpdFJlc3VsdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgdydW5faWRzGAIgAygJIj8KFEF3YWl0UmVzdWx0c1Jlc3BvbnNlEicKB3Jlc3VsdHMYASADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQiRgoPV2F0Y2hSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAwiWwoQV2F0Y2hSdW5SZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudBIQCghwb3NpdGlvbhgCIAEoDBIOCgZjbG9zZWQYAyABKAgiSQoQV2F0Y2hSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIcG9zaXRpb24YAiABKAwSEAoId29ya2Zsb3cYAyABKAkiUgoIUnVuRXZlbnQSDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEiQKBWV2ZW50GAMgASgLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQiSAoRV2F0Y2hSdW5zUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucGF3bC52MS5SdW5FdmVudBIQCghwb3NpdGlvbhgCIAEoDCJ5ChBDYW5jZWxSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJsChFDYW5jZWxSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEiIKBnN0YXR1cxgDIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEhAKCHBvc2l0aW9uGAQgASgMIngKD1BhdXNlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iXgoQUGF1c2VSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhUKDXJ1bm5pbmdfdGFza3MYAyABKA0SEAoIcG9zaXRpb24YBCABKAwieQoQUmVzdW1lUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSAoRUmVzdW1lUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJ8ChNUZXJtaW5hdGVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJLChRUZXJtaW5hdGVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIksKEUdldEhpc3RvcnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLZnJvbV9udW1iZXIYAyABKA0iOwoSR2V0SGlzdG9yeVJlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50ImQKGEdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJIoMBCgxSZWNvdmVyeUxpbmUSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDAoEdGFzaxgCIAEoCRIVCg1vcGVyYXRpb25fa2V5GAMgASgJEhAKCHNlbnRlbmNlGAQgASgJEhUKDWV2ZW50X251bWJlcnMYBSADKA0imwEKGUdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEiIKBnN0YXR1cxgCIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEgsKA3doeRgDIAEoCRIkCgVsaW5lcxgEIAMoCzIVLnBhd2wudjEuUmVjb3ZlcnlMaW5lEhcKD25leHRfcGFnZV90b2tlbhgFIAEoCSJbCg9SZWFkQmxvYlJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzaGEyNTYYAyABKAwSFQoNb3BlcmF0aW9uX2tleRgEIAEoCSIgChBSZWFkQmxvYlJlc3BvbnNlEgwKBGRhdGEYASABKAwirwEKEVNlbmRTaWduYWxSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEbmFtZRgDIAEoCRIhCgdwYXlsb2FkGAQgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYBSABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoDUgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIkkKElNlbmRTaWduYWxSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIpUBChNQcm92aWRlSW5wdXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghpbnB1dF9pZBgCIAEoCRIYChBleHBlY3RlZF92ZXJzaW9uGAMgASgNEiEKBWdpdmVuGAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASEgoIZGVjbGluZWQYBSABKAlIAEIICgZhbnN3ZXIiSwoUUHJvdmlkZUlucHV0UmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCI2Cg9HZXRJbnB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCGlucHV0X2lkGAIgASgJIjgKEEdldElucHV0UmVzcG9uc2USJAoFaW5wdXQYASABKAsyFS5wYXdsLnYxLklucHV0UmVxdWVzdCKWAQoRTGlzdElucHV0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIRCglhZGRyZXNzZWUYAyABKAkSJAoGc3RhdHVzGAQgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIRCglwYWdlX3NpemUYBSABKA0SEgoKcGFnZV90b2tlbhgGIAEoCSJUChJMaXN0SW5wdXRzUmVzcG9uc2USJQoGaW5wdXRzGAEgAygLMhUucGF3bC52MS5JbnB1dFJlcXVlc3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKv4BCg1SZWNvdmVyeUNsYXNzEh4KGlJFQ09WRVJZX0NMQVNTX1VOU1BFQ0lGSUVEEAASGQoVUkVDT1ZFUllfQ0xBU1NfUkVVU0VEEAESGgoWUkVDT1ZFUllfQ0xBU1NfUkVUUklFRBACEh0KGVJFQ09WRVJZX0NMQVNTX1JFQ09OQ0lMRUQQAxIaChZSRUNPVkVSWV9DTEFTU19TS0lQUEVEEAQSGgoWUkVDT1ZFUllfQ0xBU1NfV0FJVElORxAFEh8KG1JFQ09WRVJZX0NMQVNTX05FRURTX1JFVklFVxAGEh4KGlJFQ09WRVJZX0NMQVNTX1VORElTVFVSQkVEEAcylQwKClJ1blNlcnZpY2USPQoGU3VibWl0EhYucGF3bC52MS5TdWJtaXRSZXF1ZXN0GhcucGF3bC52MS5TdWJtaXRSZXNwb25zZSgBMAESQgoJU3RhcnRSdW5zEhkucGF3bC52MS5TdGFydFJ1bnNSZXF1ZXN0GhoucGF3bC52MS5TdGFydFJ1bnNSZXNwb25zZRJQCg1TdGFydEFuZEF3YWl0Eh0ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVxdWVzdBoeLnBhd2wudjEuU3RhcnRBbmRBd2FpdFJlc3BvbnNlMAESOQoGR2V0UnVuEhYucGF3bC52MS5HZXRSdW5SZXF1ZXN0GhcucGF3bC52MS5HZXRSdW5SZXNwb25zZRI/CghMaXN0UnVucxIYLnBhd2wudjEuTGlzdFJ1bnNSZXF1ZXN0GhkucGF3bC52MS5MaXN0UnVuc1Jlc3BvbnNlEjwKB0dldFRhc2sSFy5wYXdsLnYxLkdldFRhc2tSZXF1ZXN0GhgucGF3bC52MS5HZXRUYXNrUmVzcG9uc2USQgoJTGlzdFRhc2tzEhkucGF3bC52MS5MaXN0VGFza3NSZXF1ZXN0GhoucGF3bC52MS5MaXN0VGFza3NSZXNwb25zZRJCCglHZXRSZXN1bHQSGS5wYXdsLnYxLkdldFJlc3VsdFJlcXVlc3QaGi5wYXdsLnYxLkdldFJlc3VsdFJlc3BvbnNlEk0KDEF3YWl0UmVzdWx0cxIcLnBhd2wudjEuQXdhaXRSZXN1bHRzUmVxdWVzdBodLnBhd2wudjEuQXdhaXRSZXN1bHRzUmVzcG9uc2UwARJBCghXYXRjaFJ1bhIYLnBhd2wudjEuV2F0Y2hSdW5SZXF1ZXN0GhkucGF3bC52MS5XYXRjaFJ1blJlc3BvbnNlMAESRAoJV2F0Y2hSdW5zEhkucGF3bC52MS5XYXRjaFJ1bnNSZXF1ZXN0GhoucGF3bC52MS5XYXRjaFJ1bnNSZXNwb25zZTABEkIKCUNhbmNlbFJ1bhIZLnBhd2wudjEuQ2FuY2VsUnVuUmVxdWVzdBoaLnBhd2wudjEuQ2FuY2VsUnVuUmVzcG9uc2USSwoMVGVybWluYXRlUnVuEhwucGF3bC52MS5UZXJtaW5hdGVSdW5SZXF1ZXN0Gh0ucGF3bC52MS5UZXJtaW5hdGVSdW5SZXNwb25zZRI/CghQYXVzZVJ1bhIYLnBhd2wudjEuUGF1c2VSdW5SZXF1ZXN0GhkucGF3bC52MS5QYXVzZVJ1blJlc3BvbnNlEkIKCVJlc3VtZVJ1bhIZLnBhd2wudjEuUmVzdW1lUnVuUmVxdWVzdBoaLnBhd2wudjEuUmVzdW1lUnVuUmVzcG9uc2USRQoKU2VuZFNpZ25hbBIaLnBhd2wudjEuU2VuZFNpZ25hbFJlcXVlc3QaGy5wYXdsLnYxLlNlbmRTaWduYWxSZXNwb25zZRJLCgxQcm92aWRlSW5wdXQSHC5wYXdsLnYxLlByb3ZpZGVJbnB1dFJlcXVlc3QaHS5wYXdsLnYxLlByb3ZpZGVJbnB1dFJlc3BvbnNlEj8KCEdldElucHV0EhgucGF3bC52MS5HZXRJbnB1dFJlcXVlc3QaGS5wYXdsLnYxLkdldElucHV0UmVzcG9uc2USRQoKTGlzdElucHV0cxIaLnBhd2wudjEuTGlzdElucHV0c1JlcXVlc3QaGy5wYXdsLnYxLkxpc3RJbnB1dHNSZXNwb25zZRJHCgpHZXRIaXN0b3J5EhoucGF3bC52MS5HZXRIaXN0b3J5UmVxdWVzdBobLnBhd2wudjEuR2V0SGlzdG9yeVJlc3BvbnNlMAESWgoRR2V0UmVjb3ZlcnlSZXBvcnQSIS5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBoiLnBhd2wudjEuR2V0UmVjb3ZlcnlSZXBvcnRSZXNwb25zZRJBCghSZWFkQmxvYhIYLnBhd2wudjEuUmVhZEJsb2JSZXF1ZXN0GhkucGF3bC52MS5SZWFkQmxvYlJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_input, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIugBCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgSJAoGc2lnbmFsGAkgASgLMhQucGF3bC52MS5TdGFydFNpZ25hbCIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiLwoIQXdhaXRSdW4SDgoGcnVuX2lkGAEgASgJEhMKC2NvcnJlbGF0aW9uGAIgASgNIlIKC1N0YXJ0U2lnbmFsEgwKBG5hbWUYASABKAkSIQoHcGF5bG9hZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAMgASgJImcKDVN1Ym1pdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBnN0YXJ0cxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4SIAoFd2FpdHMYAyADKAsyES5wYXdsLnYxLkF3YWl0UnVuIoQBCg5TdGFydFJ1blJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIPCgd2ZXJzaW9uGAMgASgNEiUKCXJlamVjdGlvbhgEIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhMKC2luY2FybmF0aW9uGAUgASgNIm8KDUF3YWl0ZWRSZXN1bHQSEwoLY29ycmVsYXRpb24YASABKA0SIgoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHQSJQoJcmVqZWN0aW9uGAMgASgLMhIucGF3bC52MS5SZWplY3Rpb24ihwEKDlN1Ym1pdFJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgAygNEigKB3N0YXJ0ZWQYAiADKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0EicKB3Jlc3VsdHMYAyADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQSEAoIcG9zaXRpb24YBCABKAwiRgoQU3RhcnRSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSHwoEcnVucxgCIAMoCzIRLnBhd2wudjEuU3RhcnRSdW4iTwoRU3RhcnRSdW5zUmVzcG9uc2USKAoHcmVzdWx0cxgBIAMoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSQoUU3RhcnRBbmRBd2FpdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEh4KA3J1bhgCIAEoCzIRLnBhd2wudjEuU3RhcnRSdW4icQoVU3RhcnRBbmRBd2FpdFJlc3BvbnNlEioKB3N0YXJ0ZWQYASABKAsyFy5wYXdsLnYxLlN0YXJ0UnVuUmVzdWx0SAASJAoGcmVzdWx0GAIgASgLMhIucGF3bC52MS5SdW5SZXN1bHRIAEIGCgRib2R5IjIKDUdldFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSIrCg5HZXRSdW5SZXNwb25zZRIZCgNydW4YASABKAsyDC5wYXdsLnYxLlJ1biKBAQoPTGlzdFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIQCgh3b3JrZmxvdxgDIAEoCRIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCSJHChBMaXN0UnVuc1Jlc3BvbnNlEhoKBHJ1bnMYASADKAsyDC5wYXdsLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQQoOR2V0VGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJIi4KD0dldFRhc2tSZXNwb25zZRIbCgR0YXNrGAEgASgLMg0ucGF3bC52MS5UYXNrIoEBChBMaXN0VGFza3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoGc3RhdHVzGAMgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkoKEUxpc3RUYXNrc1Jlc3BvbnNlEhwKBXRhc2tzGAEgAygLMg0ucGF3bC52MS5UYXNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJeChBHZXRSZXN1bHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSJwoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI3ChFHZXRSZXN1bHRSZXNwb25zZRIiCgZyZXN1bHQYASABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdCI5ChNBd2FpdFJlc3VsdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgdydW5faWRzGAIgAygJIj8KFEF3YWl0UmVzdWx0c1Jlc3BvbnNlEicKB3Jlc3VsdHMYASADKAsyFi5wYXdsLnYxLkF3YWl0ZWRSZXN1bHQiRgoPV2F0Y2hSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEAoIcG9zaXRpb24YAyABKAwiWwoQV2F0Y2hSdW5SZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudBIQCghwb3NpdGlvbhgCIAEoDBIOCgZjbG9zZWQYAyABKAgiSQoQV2F0Y2hSdW5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIcG9zaXRpb24YAiABKAwSEAoId29ya2Zsb3cYAyABKAkiUgoIUnVuRXZlbnQSDgoGcnVuX2lkGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEiQKBWV2ZW50GAMgASgLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQiSAoRV2F0Y2hSdW5zUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucGF3bC52MS5SdW5FdmVudBIQCghwb3NpdGlvbhgCIAEoDCJ5ChBDYW5jZWxSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJsChFDYW5jZWxSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEiIKBnN0YXR1cxgDIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEhAKCHBvc2l0aW9uGAQgASgMIngKD1BhdXNlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iXgoQUGF1c2VSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhUKDXJ1bm5pbmdfdGFza3MYAyABKA0SEAoIcG9zaXRpb24YBCABKAwieQoQUmVzdW1lUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSAoRUmVzdW1lUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCLdAgoRQ2hhbmdlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YBCABKA0SDgoGcmVhc29uGAUgASgJEiYKB3J1bl9ub3cYBiABKAsyEy5wYXdsLnYxLlJ1blRhc2tOb3dIABIvCghjb21wbGV0ZRgHIAEoCzIbLnBhd2wudjEuQ29tcGxldGVUYXNrQnlIYW5kSAASJwoEZmFpbBgIIAEoCzIXLnBhd2wudjEuRmFpbFRhc2tCeUhhbmRIABI0Cg5yZXNldF9hdHRlbXB0cxgJIAEoCzIaLnBhd2wudjEuUmVzZXRUYXNrQXR0ZW1wdHNIABIrCgZwb2xpY3kYCiABKAsyGS5wYXdsLnYxLkNoYW5nZVRhc2tQb2xpY3lIAEIICgZjaGFuZ2UiDAoKUnVuVGFza05vdyI2ChJDb21wbGV0ZVRhc2tCeUhhbmQSIAoGb3V0cHV0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkIhAKDkZhaWxUYXNrQnlIYW5kIhMKEVJlc2V0VGFza0F0dGVtcHRzImAKEENoYW5nZVRhc2tQb2xpY3kSIwoFcmV0cnkYASABKAsyFC5wYXdsLnYxLlJldHJ5UG9saWN5EicKCHRpbWVvdXRzGAIgASgLMhUucGF3bC52MS5UYXNrVGltZW91dHMibgoSQ2hhbmdlVGFza1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SIwoGc3RhdHVzGAMgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhAKCHBvc2l0aW9uGAQgASgMInwKE1Rlcm1pbmF0ZVJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uIksKFFRlcm1pbmF0ZVJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwiSwoRR2V0SGlzdG9yeVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtmcm9tX251bWJlchgDIAEoDSI7ChJHZXRIaXN0b3J5UmVzcG9uc2USJQoGZXZlbnRzGAEgAygLMhUucGF3bC52MS5IaXN0b3J5RXZlbnQiZAoYR2V0UmVjb3ZlcnlSZXBvcnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkigwEKDFJlY292ZXJ5TGluZRIlCgVjbGFzcxgBIAEoDjIWLnBhd2wudjEuUmVjb3ZlcnlDbGFzcxIMCgR0YXNrGAIgASgJEhUKDW9wZXJhdGlvbl9rZXkYAyABKAkSEAoIc2VudGVuY2UYBCABKAkSFQoNZXZlbnRfbnVtYmVycxgFIAMoDSKbAQoZR2V0UmVjb3ZlcnlSZXBvcnRSZXNwb25zZRIOCgZydW5faWQYASABKAkSIgoGc3RhdHVzGAIgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSCwoDd2h5GAMgASgJEiQKBWxpbmVzGAQgAygLMhUucGF3bC52MS5SZWNvdmVyeUxpbmUSFwoPbmV4dF9wYWdlX3Rva2VuGAUgASgJIlsKD1JlYWRCbG9iUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEg4KBnNoYTI1NhgDIAEoDBIVCg1vcGVyYXRpb25fa2V5GAQgASgJIiAKEFJlYWRCbG9iUmVzcG9uc2USDAoEZGF0YRgBIAEoDCKvAQoRU2VuZFNpZ25hbFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiEKB3BheWxvYWQYBCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgFIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAYgASgNSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSQoSU2VuZFNpZ25hbFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwilQEKE1Byb3ZpZGVJbnB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCGlucHV0X2lkGAIgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YAyABKA0SIQoFZ2l2ZW4YBCABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgFIAEoCUgAQggKBmFuc3dlciJLChRQcm92aWRlSW5wdXRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIjYKD0dldElucHV0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIaW5wdXRfaWQYAiABKAkiOAoQR2V0SW5wdXRSZXNwb25zZRIkCgVpbnB1dBgBIAEoCzIVLnBhd2wudjEuSW5wdXRSZXF1ZXN0IpYBChFMaXN0SW5wdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhEKCWFkZHJlc3NlZRgDIAEoCRIkCgZzdGF0dXMYBCABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEhEKCXBhZ2Vfc2l6ZRgFIAEoDRISCgpwYWdlX3Rva2VuGAYgASgJIlQKEkxpc3RJbnB1dHNSZXNwb25zZRIlCgZpbnB1dHMYASADKAsyFS5wYXdsLnYxLklucHV0UmVxdWVzdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQBzLcDAoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESQgoJQ2FuY2VsUnVuEhkucGF3bC52MS5DYW5jZWxSdW5SZXF1ZXN0GhoucGF3bC52MS5DYW5jZWxSdW5SZXNwb25zZRJLCgxUZXJtaW5hdGVSdW4SHC5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlcXVlc3QaHS5wYXdsLnYxLlRlcm1pbmF0ZVJ1blJlc3BvbnNlEj8KCFBhdXNlUnVuEhgucGF3bC52MS5QYXVzZVJ1blJlcXVlc3QaGS5wYXdsLnYxLlBhdXNlUnVuUmVzcG9uc2USQgoJUmVzdW1lUnVuEhkucGF3bC52MS5SZXN1bWVSdW5SZXF1ZXN0GhoucGF3bC52MS5SZXN1bWVSdW5SZXNwb25zZRJFCgpTZW5kU2lnbmFsEhoucGF3bC52MS5TZW5kU2lnbmFsUmVxdWVzdBobLnBhd2wudjEuU2VuZFNpZ25hbFJlc3BvbnNlEksKDFByb3ZpZGVJbnB1dBIcLnBhd2wudjEuUHJvdmlkZUlucHV0UmVxdWVzdBodLnBhd2wudjEuUHJvdmlkZUlucHV0UmVzcG9uc2USPwoIR2V0SW5wdXQSGC5wYXdsLnYxLkdldElucHV0UmVxdWVzdBoZLnBhd2wudjEuR2V0SW5wdXRSZXNwb25zZRJFCgpMaXN0SW5wdXRzEhoucGF3bC52MS5MaXN0SW5wdXRzUmVxdWVzdBobLnBhd2wudjEuTGlzdElucHV0c1Jlc3BvbnNlEkUKCkNoYW5nZVRhc2sSGi5wYXdsLnYxLkNoYW5nZVRhc2tSZXF1ZXN0GhsucGF3bC52MS5DaGFuZ2VUYXNrUmVzcG9uc2USRwoKR2V0SGlzdG9yeRIaLnBhd2wudjEuR2V0SGlzdG9yeVJlcXVlc3QaGy5wYXdsLnYxLkdldEhpc3RvcnlSZXNwb25zZTABEloKEUdldFJlY292ZXJ5UmVwb3J0EiEucGF3bC52MS5HZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QaIi5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USQQoIUmVhZEJsb2ISGC5wYXdsLnYxLlJlYWRCbG9iUmVxdWVzdBoZLnBhd2wudjEuUmVhZEJsb2JSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_input, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * One run to start.
@@ -1257,6 +1257,238 @@ export const ResumeRunResponseSchema: GenMessage<ResumeRunResponse> = /*@__PURE_
   messageDesc(file_pawl_v1_run_service, 34);
 
 /**
+ * Changes one task.
+ *
+ * @generated from message pawl.v1.ChangeTaskRequest
+ */
+export type ChangeTaskRequest = Message<"pawl.v1.ChangeTaskRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Name of the task.
+   *
+   * @generated from field: string task = 3;
+   */
+  task: string;
+
+  /**
+   * Version the task must have: what was seen before deciding. 0 for a task that is as its plan made it.
+   *
+   * @generated from field: uint32 expected_version = 4;
+   */
+  expectedVersion: number;
+
+  /**
+   * Why, for the record. 1 to 1,000 bytes.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * The change. Required.
+   *
+   * @generated from oneof pawl.v1.ChangeTaskRequest.change
+   */
+  change: {
+    /**
+     * Skips a backoff. Only for a task in BACKOFF.
+     *
+     * @generated from field: pawl.v1.RunTaskNow run_now = 6;
+     */
+    value: RunTaskNow;
+    case: "runNow";
+  } | {
+    /**
+     * Completes it by hand; its lease ends, and what needs it goes on. For READY, LEASED, BACKOFF and SUSPENDED.
+     *
+     * @generated from field: pawl.v1.CompleteTaskByHand complete = 7;
+     */
+    value: CompleteTaskByHand;
+    case: "complete";
+  } | {
+    /**
+     * Fails it for good by hand, for the reason given. For the same states.
+     *
+     * @generated from field: pawl.v1.FailTaskByHand fail = 8;
+     */
+    value: FailTaskByHand;
+    case: "fail";
+  } | {
+    /**
+     * Gives it all its attempts anew. For the same states.
+     *
+     * @generated from field: pawl.v1.ResetTaskAttempts reset_attempts = 9;
+     */
+    value: ResetTaskAttempts;
+    case: "resetAttempts";
+  } | {
+    /**
+     * Changes its retry policy and timeouts. For every state that is not final.
+     *
+     * @generated from field: pawl.v1.ChangeTaskPolicy policy = 10;
+     */
+    value: ChangeTaskPolicy;
+    case: "policy";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.ChangeTaskRequest.
+ * Use `create(ChangeTaskRequestSchema)` to create a new message.
+ */
+export const ChangeTaskRequestSchema: GenMessage<ChangeTaskRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 35);
+
+/**
+ * Skips a backoff.
+ *
+ * @generated from message pawl.v1.RunTaskNow
+ */
+export type RunTaskNow = Message<"pawl.v1.RunTaskNow"> & {
+};
+
+/**
+ * Describes the message pawl.v1.RunTaskNow.
+ * Use `create(RunTaskNowSchema)` to create a new message.
+ */
+export const RunTaskNowSchema: GenMessage<RunTaskNow> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 36);
+
+/**
+ * Completes a task by hand.
+ *
+ * @generated from message pawl.v1.CompleteTaskByHand
+ */
+export type CompleteTaskByHand = Message<"pawl.v1.CompleteTaskByHand"> & {
+  /**
+   * Its output. Absent: it has none.
+   *
+   * @generated from field: pawl.v1.Payload output = 1;
+   */
+  output?: Payload | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.CompleteTaskByHand.
+ * Use `create(CompleteTaskByHandSchema)` to create a new message.
+ */
+export const CompleteTaskByHandSchema: GenMessage<CompleteTaskByHand> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 37);
+
+/**
+ * Fails a task by hand.
+ *
+ * @generated from message pawl.v1.FailTaskByHand
+ */
+export type FailTaskByHand = Message<"pawl.v1.FailTaskByHand"> & {
+};
+
+/**
+ * Describes the message pawl.v1.FailTaskByHand.
+ * Use `create(FailTaskByHandSchema)` to create a new message.
+ */
+export const FailTaskByHandSchema: GenMessage<FailTaskByHand> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 38);
+
+/**
+ * Gives a task all its attempts anew.
+ *
+ * @generated from message pawl.v1.ResetTaskAttempts
+ */
+export type ResetTaskAttempts = Message<"pawl.v1.ResetTaskAttempts"> & {
+};
+
+/**
+ * Describes the message pawl.v1.ResetTaskAttempts.
+ * Use `create(ResetTaskAttemptsSchema)` to create a new message.
+ */
+export const ResetTaskAttemptsSchema: GenMessage<ResetTaskAttempts> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 39);
+
+/**
+ * Changes a task's retry policy and timeouts, of which at least one is set. What is set takes the place of the plan's as a whole.
+ *
+ * @generated from message pawl.v1.ChangeTaskPolicy
+ */
+export type ChangeTaskPolicy = Message<"pawl.v1.ChangeTaskPolicy"> & {
+  /**
+   * From now on; a backoff that has begun stays as it is. Absent: as it was. `attempts_max` must be above the attempts that are used.
+   *
+   * @generated from field: pawl.v1.RetryPolicy retry = 1;
+   */
+  retry?: RetryPolicy | undefined;
+
+  /**
+   * From now on, counted from the same moments as before; a changed `lease` holds from the next claim. Absent: as they were.
+   *
+   * @generated from field: pawl.v1.TaskTimeouts timeouts = 2;
+   */
+  timeouts?: TaskTimeouts | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.ChangeTaskPolicy.
+ * Use `create(ChangeTaskPolicySchema)` to create a new message.
+ */
+export const ChangeTaskPolicySchema: GenMessage<ChangeTaskPolicy> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 40);
+
+/**
+ * The task was changed.
+ *
+ * @generated from message pawl.v1.ChangeTaskResponse
+ */
+export type ChangeTaskResponse = Message<"pawl.v1.ChangeTaskResponse"> & {
+  /**
+   * True when the same change had been made before.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the task.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Its state now.
+   *
+   * @generated from field: pawl.v1.TaskStatus status = 3;
+   */
+  status: TaskStatus;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 4;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.ChangeTaskResponse.
+ * Use `create(ChangeTaskResponseSchema)` to create a new message.
+ */
+export const ChangeTaskResponseSchema: GenMessage<ChangeTaskResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 41);
+
+/**
  * Ends a run at once.
  *
  * @generated from message pawl.v1.TerminateRunRequest
@@ -1296,7 +1528,7 @@ export type TerminateRunRequest = Message<"pawl.v1.TerminateRunRequest"> & {
  * Use `create(TerminateRunRequestSchema)` to create a new message.
  */
 export const TerminateRunRequestSchema: GenMessage<TerminateRunRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 35);
+  messageDesc(file_pawl_v1_run_service, 42);
 
 /**
  * The run was ended.
@@ -1331,7 +1563,7 @@ export type TerminateRunResponse = Message<"pawl.v1.TerminateRunResponse"> & {
  * Use `create(TerminateRunResponseSchema)` to create a new message.
  */
 export const TerminateRunResponseSchema: GenMessage<TerminateRunResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 36);
+  messageDesc(file_pawl_v1_run_service, 43);
 
 /**
  * Reads recorded events.
@@ -1366,7 +1598,7 @@ export type GetHistoryRequest = Message<"pawl.v1.GetHistoryRequest"> & {
  * Use `create(GetHistoryRequestSchema)` to create a new message.
  */
 export const GetHistoryRequestSchema: GenMessage<GetHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 37);
+  messageDesc(file_pawl_v1_run_service, 44);
 
 /**
  * A page of at most 256 events or 1 MiB.
@@ -1387,7 +1619,7 @@ export type GetHistoryResponse = Message<"pawl.v1.GetHistoryResponse"> & {
  * Use `create(GetHistoryResponseSchema)` to create a new message.
  */
 export const GetHistoryResponseSchema: GenMessage<GetHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 38);
+  messageDesc(file_pawl_v1_run_service, 45);
 
 /**
  * Asks for the recovery report.
@@ -1429,7 +1661,7 @@ export type GetRecoveryReportRequest = Message<"pawl.v1.GetRecoveryReportRequest
  * Use `create(GetRecoveryReportRequestSchema)` to create a new message.
  */
 export const GetRecoveryReportRequestSchema: GenMessage<GetRecoveryReportRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 39);
+  messageDesc(file_pawl_v1_run_service, 46);
 
 /**
  * One line of the report.
@@ -1478,7 +1710,7 @@ export type RecoveryLine = Message<"pawl.v1.RecoveryLine"> & {
  * Use `create(RecoveryLineSchema)` to create a new message.
  */
 export const RecoveryLineSchema: GenMessage<RecoveryLine> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 40);
+  messageDesc(file_pawl_v1_run_service, 47);
 
 /**
  * Every task and every operation of the run is on exactly one line.
@@ -1527,7 +1759,7 @@ export type GetRecoveryReportResponse = Message<"pawl.v1.GetRecoveryReportRespon
  * Use `create(GetRecoveryReportResponseSchema)` to create a new message.
  */
 export const GetRecoveryReportResponseSchema: GenMessage<GetRecoveryReportResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 41);
+  messageDesc(file_pawl_v1_run_service, 48);
 
 /**
  * Asks for stored content.
@@ -1569,7 +1801,7 @@ export type ReadBlobRequest = Message<"pawl.v1.ReadBlobRequest"> & {
  * Use `create(ReadBlobRequestSchema)` to create a new message.
  */
 export const ReadBlobRequestSchema: GenMessage<ReadBlobRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 42);
+  messageDesc(file_pawl_v1_run_service, 49);
 
 /**
  * A chunk of the content.
@@ -1590,7 +1822,7 @@ export type ReadBlobResponse = Message<"pawl.v1.ReadBlobResponse"> & {
  * Use `create(ReadBlobResponseSchema)` to create a new message.
  */
 export const ReadBlobResponseSchema: GenMessage<ReadBlobResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 43);
+  messageDesc(file_pawl_v1_run_service, 50);
 
 /**
  * Sends a signal.
@@ -1646,7 +1878,7 @@ export type SendSignalRequest = Message<"pawl.v1.SendSignalRequest"> & {
  * Use `create(SendSignalRequestSchema)` to create a new message.
  */
 export const SendSignalRequestSchema: GenMessage<SendSignalRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 44);
+  messageDesc(file_pawl_v1_run_service, 51);
 
 /**
  * The signal was taken in.
@@ -1681,7 +1913,7 @@ export type SendSignalResponse = Message<"pawl.v1.SendSignalResponse"> & {
  * Use `create(SendSignalResponseSchema)` to create a new message.
  */
 export const SendSignalResponseSchema: GenMessage<SendSignalResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 45);
+  messageDesc(file_pawl_v1_run_service, 52);
 
 /**
  * Answers or declines an input request.
@@ -1739,7 +1971,7 @@ export type ProvideInputRequest = Message<"pawl.v1.ProvideInputRequest"> & {
  * Use `create(ProvideInputRequestSchema)` to create a new message.
  */
 export const ProvideInputRequestSchema: GenMessage<ProvideInputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 46);
+  messageDesc(file_pawl_v1_run_service, 53);
 
 /**
  * The input request was answered.
@@ -1774,7 +2006,7 @@ export type ProvideInputResponse = Message<"pawl.v1.ProvideInputResponse"> & {
  * Use `create(ProvideInputResponseSchema)` to create a new message.
  */
 export const ProvideInputResponseSchema: GenMessage<ProvideInputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 47);
+  messageDesc(file_pawl_v1_run_service, 54);
 
 /**
  * Reads one input request.
@@ -1802,7 +2034,7 @@ export type GetInputRequest = Message<"pawl.v1.GetInputRequest"> & {
  * Use `create(GetInputRequestSchema)` to create a new message.
  */
 export const GetInputRequestSchema: GenMessage<GetInputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 48);
+  messageDesc(file_pawl_v1_run_service, 55);
 
 /**
  * The input request.
@@ -1823,7 +2055,7 @@ export type GetInputResponse = Message<"pawl.v1.GetInputResponse"> & {
  * Use `create(GetInputResponseSchema)` to create a new message.
  */
 export const GetInputResponseSchema: GenMessage<GetInputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 49);
+  messageDesc(file_pawl_v1_run_service, 56);
 
 /**
  * Lists input requests.
@@ -1879,7 +2111,7 @@ export type ListInputsRequest = Message<"pawl.v1.ListInputsRequest"> & {
  * Use `create(ListInputsRequestSchema)` to create a new message.
  */
 export const ListInputsRequestSchema: GenMessage<ListInputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 50);
+  messageDesc(file_pawl_v1_run_service, 57);
 
 /**
  * A page of input requests.
@@ -1907,7 +2139,7 @@ export type ListInputsResponse = Message<"pawl.v1.ListInputsResponse"> & {
  * Use `create(ListInputsResponseSchema)` to create a new message.
  */
 export const ListInputsResponseSchema: GenMessage<ListInputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 51);
+  messageDesc(file_pawl_v1_run_service, 58);
 
 /**
  * How recovery dealt with one thing.
@@ -2203,6 +2435,19 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof ListInputsRequestSchema;
     output: typeof ListInputsResponseSchema;
+  },
+  /**
+   * Changes one task, for operators: skip its backoff, complete or fail it by hand, give it all its attempts anew, change its retry policy and timeouts. It acts in a paused run
+   * as well. Durable when answered. Retry: safe, identified by task, `expected_version` and the change: the same one again answers `existing`.
+   * NOT_FOUND `PAWL_RUN_NOT_FOUND` or `PAWL_TASK_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`, `PAWL_STALE_VERSION` or `PAWL_ILLEGAL_TRANSITION` (its state does not allow it: a
+   * task that waits for a review is decided there), INVALID_ARGUMENT `PAWL_INVALID_FIELD`.
+   *
+   * @generated from rpc pawl.v1.RunService.ChangeTask
+   */
+  changeTask: {
+    methodKind: "unary";
+    input: typeof ChangeTaskRequestSchema;
+    output: typeof ChangeTaskResponseSchema;
   },
   /**
    * Streams the recorded events of one run in pages and ends. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`.

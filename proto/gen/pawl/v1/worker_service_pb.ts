@@ -1613,7 +1613,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
   handle: number;
 
   /**
-   * Why: `expired`, `timed-out`, `cancelled`, `terminated`, `returned`, `not-acknowledged`, `review`, `withdrawn`.
+   * Why: `expired`, `timed-out`, `cancelled`, `terminated`, `returned`, `not-acknowledged`, `review`, `withdrawn`, `person`.
    *
    * @generated from field: string cause = 2;
    */

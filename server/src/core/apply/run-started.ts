@@ -102,6 +102,7 @@ export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
     reportedLeaseVersion: 0,
     trouble: undefined,
     endedByPerson: false,
+    change: undefined,
     suspensions: 0,
     openWaits: noWaits,
     openNeeds: spec.needs.length,

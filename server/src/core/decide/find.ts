@@ -1,5 +1,6 @@
 import type { OperationLease, TaskRef } from "../command.js";
 import { holds, leaseLost } from "../lease-standing.js";
+import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
@@ -18,7 +19,7 @@ export function findTask(run: Run, ref: TaskRef): FoundTask | undefined {
     return undefined;
   }
   const task = run.tasks[number];
-  const spec = run.plan.tasks[number];
+  const spec = specOf(run, number);
   return task === undefined || spec === undefined ? undefined : { task, spec };
 }
 

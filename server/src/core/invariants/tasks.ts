@@ -1,4 +1,5 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { type Run, stepIdentity, type Task } from "../state.js";
 import { isRunOpen, isTaskClosed, taskStatusName } from "../transitions.js";
@@ -17,7 +18,7 @@ export function findTaskViolations(run: Run): Violation[] {
       [run.failedTasks === failed, `failedTasks ${failed}`, `${run.failedTasks}`],
     ]),
     ...run.tasks.flatMap((task, number) => {
-      const spec = run.plan.tasks[number];
+      const spec = specOf(run, number);
       return spec === undefined ? [] : breaches(`task ${number}`, rulesOfTask(run, task, spec));
     }),
   ];

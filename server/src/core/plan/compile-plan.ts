@@ -1,5 +1,11 @@
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
-import { decodePlan, type PlanShape, type PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
+import {
+  decodePlan,
+  type PlanShape,
+  type PlanTaskShape,
+  type RetryPolicyShape,
+  type TaskTimeoutsShape,
+} from "@pawl/proto/v1/plan_wire.js";
 import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { durationMs, showDuration } from "../duration.js";
 import { checkId, type IdKind } from "../identity/well-formed-id.js";
@@ -13,7 +19,8 @@ export type CompileResult =
   | { readonly ok: true; readonly plan: CompiledPlan }
   | { readonly ok: false; readonly rejection: Rejection };
 
-class PlanProblem extends Error {
+/** A bad value in a plan. */
+export class PlanProblem extends Error {
   readonly rejection: Rejection;
   constructor(field: string, expected: string, actual: string) {
     super(field);
@@ -140,9 +147,6 @@ function compileTask(task: PlanTaskShape, place: TaskPlace): TaskSpec {
   if (task.priority > 9) {
     throw new PlanProblem(`${field}.priority`, "0 to 9", `${task.priority}`);
   }
-  const { timeouts } = task;
-  const lengthOf = (name: string, value: DurationShape | undefined): number | undefined =>
-    readLength(`${field}.timeouts.${name}`, value, { min: 0, max: limits.timeoutMsMax });
   return {
     ...place,
     name: task.name,
@@ -150,15 +154,8 @@ function compileTask(task: PlanTaskShape, place: TaskPlace): TaskSpec {
     queue: task.queue === "" ? task.kind : task.queue,
     input: task.input,
     priority: task.priority,
-    retry: compileRetry(task, field),
-    scheduleToStartMs: lengthOf("schedule_to_start", timeouts?.scheduleToStart),
-    startToCloseMs: lengthOf("start_to_close", timeouts?.startToClose),
-    scheduleToCloseMs: lengthOf("schedule_to_close", timeouts?.scheduleToClose),
-    leaseMs:
-      readLength(`${field}.timeouts.lease`, timeouts?.lease, {
-        min: limits.leaseMsMin,
-        max: limits.leaseMsMax,
-      }) ?? limits.leaseMsDefault,
+    retry: compileRetry(task.retry, `${field}.retry`),
+    ...compileTimeouts(task.timeouts, `${field}.timeouts`),
     cancelGraceMs:
       readLength(`${field}.cancel_grace`, task.cancelGrace, { min: 0, max: limits.leaseMsMax }) ??
       limits.cancelGraceMsDefault,
@@ -176,12 +173,30 @@ const defaultRetry: RetrySpec = {
   workerLossesMax: limits.workerLossesMaxDefault,
 };
 
-function compileRetry(task: PlanTaskShape, field: string): RetrySpec {
-  const { retry } = task;
+/** The timeouts of a task, checked, with their defaults. @throws PlanProblem */
+export function compileTimeouts(
+  timeouts: TaskTimeoutsShape | undefined,
+  path: string,
+): Pick<TaskSpec, "scheduleToStartMs" | "startToCloseMs" | "scheduleToCloseMs" | "leaseMs"> {
+  const lengthOf = (name: string, value: DurationShape | undefined): number | undefined =>
+    readLength(`${path}.${name}`, value, { min: 0, max: limits.timeoutMsMax });
+  return {
+    scheduleToStartMs: lengthOf("schedule_to_start", timeouts?.scheduleToStart),
+    startToCloseMs: lengthOf("start_to_close", timeouts?.startToClose),
+    scheduleToCloseMs: lengthOf("schedule_to_close", timeouts?.scheduleToClose),
+    leaseMs:
+      readLength(`${path}.lease`, timeouts?.lease, {
+        min: limits.leaseMsMin,
+        max: limits.leaseMsMax,
+      }) ?? limits.leaseMsDefault,
+  };
+}
+
+/** A retry policy, checked, with its defaults. @throws PlanProblem */
+export function compileRetry(retry: RetryPolicyShape | undefined, path: string): RetrySpec {
   if (retry === undefined) {
     return defaultRetry;
   }
-  const path = `${field}.retry`;
   requireBetween(`${path}.attempts_max`, retry.attemptsMax, 0, limits.attemptsMaxMax);
   requireBetween(`${path}.worker_losses_max`, retry.workerLossesMax, 0, limits.attemptsMaxMax);
   requireBetween(`${path}.on_exhausted`, retry.onExhausted, 0, OnExhausted.ASK);

@@ -23,7 +23,8 @@ import {
 } from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
-import type { CompiledPlan } from "../plan/task-spec.js";
+import { specWith } from "../plan/change-spec.js";
+import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import type {
   MutableInput,
   MutableOperation,
@@ -109,11 +110,26 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
       );
     }
     before = row.number;
-    run.tasks[row.number] = taskOfRow(row, first.openNeeds);
+    run.tasks[row.number] = taskOfRow(row, first.openNeeds, run.plan.tasks[row.number]);
   }
 }
 
-function taskOfRow(row: TaskRowShape, openNeeds: number): MutableTask {
+function changeOfRow(
+  { change }: TaskRowShape,
+  planned: TaskSpec | undefined,
+): MutableTask["change"] {
+  return change === undefined || planned === undefined
+    ? undefined
+    : {
+        expectedVersion: change.expectedVersion,
+        digest: change.digest,
+        retry: change.retry,
+        timeouts: change.timeouts,
+        spec: specWith(planned, change),
+      };
+}
+
+function taskOfRow(row: TaskRowShape, openNeeds: number, spec: TaskSpec | undefined): MutableTask {
   return {
     number: row.number,
     status: row.status,
@@ -136,6 +152,7 @@ function taskOfRow(row: TaskRowShape, openNeeds: number): MutableTask {
     reportedLeaseVersion: row.reportedLeaseVersion,
     trouble: row.trouble === undefined ? undefined : { ...row.trouble },
     endedByPerson: row.endedByPerson,
+    change: changeOfRow(row, spec),
     suspensions: row.suspensions,
     openWaits: noWaits,
     openNeeds,

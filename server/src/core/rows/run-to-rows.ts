@@ -167,7 +167,21 @@ export function rowOfTask(task: Task): TaskRowShape {
     reportedLeaseVersion: task.reportedLeaseVersion,
     trouble: rowOfTrouble(task.trouble),
     endedByPerson: task.endedByPerson,
+    change: rowOfChange(task.change),
     suspensions: task.suspensions,
+  };
+}
+
+function rowOfChange(change: Task["change"]): TaskRowShape["change"] {
+  if (change === undefined) {
+    return undefined;
+  }
+  const { expectedVersion, digest, retry, timeouts } = change;
+  return {
+    expectedVersion,
+    digest,
+    retry: retry === undefined ? undefined : { ...retry, nonRetryable: [...retry.nonRetryable] },
+    timeouts: timeouts === undefined ? undefined : { ...timeouts },
   };
 }
 

@@ -26,6 +26,7 @@ export class EventIndex {
       case "proposalEnded":
         note(this.#byProposal, body.value.proposal, number);
         break;
+      case "taskChanged":
       case "taskLeased":
       case "leaseEnded":
       case "taskCompleted":

@@ -2,6 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { specOf } from "../plan/change-spec.js";
 import type { Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainWaits } from "./explain-waits.js";
@@ -139,7 +140,7 @@ function explainTask(run: Run, task: Task, nowMs: number, runNumber: number): st
   if (run.pause !== undefined && waitsForResume.has(task.status)) {
     return `Task "${nameOf(run, task)}" waits until its run is resumed`;
   }
-  const spec = run.plan.tasks[task.number];
+  const spec = specOf(run, task.number);
   const name = `Task "${nameOf(run, task)}"`;
   const attemptsMax = (spec?.retry.attemptsMax ?? 0) + (task.trouble?.forgivenAttempts ?? 0);
   const next = `attempt ${task.usedAttempts + 1} of ${attemptsMax}`;
@@ -201,7 +202,7 @@ function explainTaskReview(run: Run, task: Task): string {
   const { workerLosses = 0, failures = [] } = task.trouble ?? {};
   const last = failures.at(-1);
   const how = last === undefined ? "" : `, the last one with ${describeFailure(last)}`;
-  const lossesMax = run.plan.tasks[task.number]?.retry.workerLossesMax ?? 0;
+  const lossesMax = specOf(run, task.number)?.retry.workerLossesMax ?? 0;
   const what =
     workerLosses >= lossesMax
       ? `${formatCount(workerLosses, "attempt")} in a row lost ${workerLosses === 1 ? "its worker" : "their workers"}`

@@ -1,6 +1,7 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
+import { specOf } from "../../core/plan/change-spec.js";
 import { nextExpiryMs } from "../../core/proposals.js";
 import type { Input, Proposal, Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
@@ -138,7 +139,7 @@ function indexTasks(indexed: Indexed, sink: IndexSink): number {
   const { run, partition, runNumber } = indexed;
   let earliestMs = Number.POSITIVE_INFINITY;
   for (const task of run.tasks) {
-    const spec = run.plan.tasks[task.number];
+    const spec = specOf(run, task.number);
     if (spec === undefined) {
       continue;
     }

@@ -8,6 +8,7 @@ import { pauseRun, resumeRun } from "./run-pause.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
 import { sendSignal } from "./run-signal.js";
 import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
+import { changeTask } from "./run-task.js";
 import { watchRun, watchRuns } from "./run-watch.js";
 
 /** Handlers of RunService; Submit is served on bytes. */
@@ -23,6 +24,7 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     awaitResults: (request, call) => awaitResults(edge, request, call),
     watchRun: (request, call) => watchRun(edge, request, call),
     watchRuns: (request, call) => watchRuns(edge, request, call),
+    changeTask: (request, call) => changeTask(edge, request, call),
     pauseRun: (request, call) => pauseRun(edge, request, call),
     resumeRun: (request, call) => resumeRun(edge, request, call),
     cancelRun: (request, call) => cancelRun(edge, request, call),

@@ -1,5 +1,6 @@
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
 import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
+import { specOf } from "../../core/plan/change-spec.js";
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import type { Run, Task } from "../../core/state.js";
@@ -16,7 +17,7 @@ export function offerShape(
   run: Run,
 ): OfferShape | undefined {
   const task = run.tasks[number];
-  const spec = run.plan.tasks[number];
+  const spec = specOf(run, number);
   if (task === undefined || spec === undefined) {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
-import type { EventBody } from "../../core/event.js";
+import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
@@ -165,6 +165,8 @@ function partsOfTask(
       const { failure, next } = body.value;
       return { ...attemptOf(body.value), failure, detail: `The task is ${taskStatusName(next)}.` };
     }
+    case "taskChanged":
+      return partsOfChange(body.value);
     case "taskReady":
       return { task: body.value.task };
     case "taskTimedOut":
@@ -209,6 +211,20 @@ function endWord(end: WaitEnd): string {
     case undefined:
       return "for a reason that this version does not know";
   }
+}
+
+const changeWords: Readonly<Record<string, string>> = {
+  backoffSkipped: "skipped its backoff",
+  completed: "completed it by hand",
+  failed: "failed it by hand",
+  attemptsReset: "gave it all its attempts anew",
+  policy: "changed its policy",
+};
+
+function partsOfChange({ task, change, reason, principal }: EventValue<"taskChanged">): Parts {
+  const detail = `A person ${changeWords[change.case ?? ""] ?? "changed it"}${quoted(reason)}.`;
+  const payload = change.case === "completed" ? change.value.output : undefined;
+  return { task, payload, detail, principal };
 }
 
 function attemptOf(value: {

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
+import { specOf } from "../../core/plan/change-spec.js";
 import type { Run } from "../../core/state.js";
 import { taskTransitions } from "../../core/transitions.js";
 import { explainWait } from "../../core/view/why.js";
@@ -21,7 +22,7 @@ export function taskView(
   { nowMs, runNumber, withOutput }: TaskViewOptions,
 ): MessageInitShape<typeof TaskSchema> | undefined {
   const task = run.tasks[number];
-  const spec = run.plan.tasks[number];
+  const spec = specOf(run, number);
   if (task === undefined || spec === undefined) {
     return undefined;
   }

@@ -2,6 +2,7 @@ import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { TaskSpec } from "@pawl/server/core/plan/task-spec.js";
 import type { Run } from "@pawl/server/core/state.js";
 import { leaseKey, rangeOfKind, readyKey, timerKey, visibilityKey } from "@pawl/server/log/key.js";
 import type { Store } from "@pawl/server/log/store.js";
@@ -74,6 +75,11 @@ function expectedWaits(run: Run): number[] {
     .map(({ declaration }) => declaration.dueAtMs);
 }
 
+/** The plan's specification of a task, with what an operator changed. */
+function specNow(run: Run, number: number): TaskSpec | undefined {
+  return run.tasks[number]?.change?.spec ?? run.plan.tasks[number];
+}
+
 /** What is ready and leased; when something is due goes to `dueMs`. */
 function dueWaits(run: Run, task: number): number[] {
   return (run.status === RunStatus.PAUSED ? [] : run.waits)
@@ -100,7 +106,7 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
   const isPaused = run.status === RunStatus.PAUSED;
   dueMs.push(...(isPaused ? [] : expectedWaits(run)));
   for (const task of run.tasks) {
-    const spec = run.plan.tasks[task.number];
+    const spec = specNow(run, task.number);
     if (spec === undefined) {
       continue;
     }

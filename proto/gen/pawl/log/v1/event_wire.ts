@@ -18,6 +18,8 @@ import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+import type { RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
+import { readRetryPolicy, readTaskTimeouts, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 
 /** A plain `pawl.log.v1.Event`; its fields are described in event_pb.ts. */
 export interface EventShape {
@@ -50,6 +52,7 @@ export interface EventShape {
     | { case: "inputAnswered"; value: InputAnsweredShape }
     | { case: "runPaused"; value: RunPausedShape }
     | { case: "runResumed"; value: RunResumedShape }
+    | { case: "taskChanged"; value: TaskChangedShape }
     | { case: "proposalMade"; value: ProposalMadeShape }
     | { case: "proposalDecided"; value: ProposalDecidedShape }
     | { case: "proposalEnded"; value: ProposalEndedShape }
@@ -267,6 +270,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "taskChanged": {
+      w.tag(354);
+      const at = w.begin();
+      writeTaskChanged(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "epochBegan": {
       w.tag(418);
       const at = w.begin();
@@ -408,6 +418,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 346:
         body = { case: "runResumed", value: readRunResumed(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 354:
+        body = { case: "taskChanged", value: readTaskChanged(r, r.enter()) };
         r.leave(end);
         break;
       case 418:
@@ -4328,4 +4342,343 @@ export function encodeNamespaceCreated(m: NamespaceCreatedShape): Uint8Array {
 export function decodeNamespaceCreated(bytes: Uint8Array): NamespaceCreatedShape {
   const r = new WireReader(bytes);
   return readNamespaceCreated(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TaskChanged`; its fields are described in event_pb.ts. */
+export interface TaskChangedShape {
+  task: number;
+  expectedVersion: number;
+  digest: Uint8Array;
+  reason: string;
+  principal: string;
+  change:
+    | { case: "backoffSkipped"; value: BackoffSkippedShape }
+    | { case: "completed"; value: CompletedByHandShape }
+    | { case: "failed"; value: FailedByHandShape }
+    | { case: "attemptsReset"; value: AttemptsResetShape }
+    | { case: "policy"; value: PolicyChangedShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.log.v1.TaskChanged`. */
+export function writeTaskChanged(w: WireWriter, m: TaskChangedShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.expectedVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.expectedVersion);
+  }
+  if (m.digest.length > 0) {
+    w.tag(26);
+    w.bytes(m.digest);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  switch (m.change.case) {
+    case "backoffSkipped": {
+      w.tag(50);
+      const at = w.begin();
+      writeBackoffSkipped(w, m.change.value);
+      w.end(at);
+      break;
+    }
+    case "completed": {
+      w.tag(58);
+      const at = w.begin();
+      writeCompletedByHand(w, m.change.value);
+      w.end(at);
+      break;
+    }
+    case "failed": {
+      w.tag(66);
+      const at = w.begin();
+      writeFailedByHand(w, m.change.value);
+      w.end(at);
+      break;
+    }
+    case "attemptsReset": {
+      w.tag(74);
+      const at = w.begin();
+      writeAttemptsReset(w, m.change.value);
+      w.end(at);
+      break;
+    }
+    case "policy": {
+      w.tag(82);
+      const at = w.begin();
+      writePolicyChanged(w, m.change.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TaskChanged` up to `end`, which is the reader's limit. */
+export function readTaskChanged(r: WireReader, end: number): TaskChangedShape {
+  let task: number = 0;
+  let expectedVersion: number = 0;
+  let digest: Uint8Array = EMPTY_BYTES;
+  let reason: string = "";
+  let principal: string = "";
+  let change: TaskChangedShape["change"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        expectedVersion = r.varint32();
+        break;
+      case 26:
+        digest = r.bytes();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 50:
+        change = { case: "backoffSkipped", value: readBackoffSkipped(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        change = { case: "completed", value: readCompletedByHand(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        change = { case: "failed", value: readFailedByHand(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        change = { case: "attemptsReset", value: readAttemptsReset(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 82:
+        change = { case: "policy", value: readPolicyChanged(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    expectedVersion,
+    digest,
+    reason,
+    principal,
+    change,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TaskChanged` into bytes of its own. */
+export function encodeTaskChanged(m: TaskChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TaskChanged`; its bytes fields are views of `bytes`. */
+export function decodeTaskChanged(bytes: Uint8Array): TaskChangedShape {
+  const r = new WireReader(bytes);
+  return readTaskChanged(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.BackoffSkipped`; its fields are described in event_pb.ts. */
+export interface BackoffSkippedShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.BackoffSkipped`. */
+export function writeBackoffSkipped(_w: WireWriter, _m: BackoffSkippedShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.BackoffSkipped` up to `end`, which is the reader's limit. */
+export function readBackoffSkipped(r: WireReader, end: number): BackoffSkippedShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.BackoffSkipped` into bytes of its own. */
+export function encodeBackoffSkipped(m: BackoffSkippedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeBackoffSkipped(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.BackoffSkipped`; its bytes fields are views of `bytes`. */
+export function decodeBackoffSkipped(bytes: Uint8Array): BackoffSkippedShape {
+  const r = new WireReader(bytes);
+  return readBackoffSkipped(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CompletedByHand`; its fields are described in event_pb.ts. */
+export interface CompletedByHandShape {
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  output?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.CompletedByHand`. */
+export function writeCompletedByHand(w: WireWriter, m: CompletedByHandShape): void {
+  if (m.output !== undefined) {
+    w.tag(10);
+    w.bytes(m.output);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CompletedByHand` up to `end`, which is the reader's limit. */
+export function readCompletedByHand(r: WireReader, end: number): CompletedByHandShape {
+  let output: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        output = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    output,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CompletedByHand` into bytes of its own. */
+export function encodeCompletedByHand(m: CompletedByHandShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCompletedByHand(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CompletedByHand`; its bytes fields are views of `bytes`. */
+export function decodeCompletedByHand(bytes: Uint8Array): CompletedByHandShape {
+  const r = new WireReader(bytes);
+  return readCompletedByHand(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.FailedByHand`; its fields are described in event_pb.ts. */
+export interface FailedByHandShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.FailedByHand`. */
+export function writeFailedByHand(_w: WireWriter, _m: FailedByHandShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.FailedByHand` up to `end`, which is the reader's limit. */
+export function readFailedByHand(r: WireReader, end: number): FailedByHandShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.FailedByHand` into bytes of its own. */
+export function encodeFailedByHand(m: FailedByHandShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeFailedByHand(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.FailedByHand`; its bytes fields are views of `bytes`. */
+export function decodeFailedByHand(bytes: Uint8Array): FailedByHandShape {
+  const r = new WireReader(bytes);
+  return readFailedByHand(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.AttemptsReset`; its fields are described in event_pb.ts. */
+export interface AttemptsResetShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.AttemptsReset`. */
+export function writeAttemptsReset(_w: WireWriter, _m: AttemptsResetShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.AttemptsReset` up to `end`, which is the reader's limit. */
+export function readAttemptsReset(r: WireReader, end: number): AttemptsResetShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.AttemptsReset` into bytes of its own. */
+export function encodeAttemptsReset(m: AttemptsResetShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeAttemptsReset(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.AttemptsReset`; its bytes fields are views of `bytes`. */
+export function decodeAttemptsReset(bytes: Uint8Array): AttemptsResetShape {
+  const r = new WireReader(bytes);
+  return readAttemptsReset(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.PolicyChanged`; its fields are described in event_pb.ts. */
+export interface PolicyChangedShape {
+  retry?: RetryPolicyShape | undefined;
+  timeouts?: TaskTimeoutsShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.PolicyChanged`. */
+export function writePolicyChanged(w: WireWriter, m: PolicyChangedShape): void {
+  if (m.retry !== undefined) {
+    w.tag(10);
+    const at = w.begin();
+    writeRetryPolicy(w, m.retry);
+    w.end(at);
+  }
+  if (m.timeouts !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeTaskTimeouts(w, m.timeouts);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.PolicyChanged` up to `end`, which is the reader's limit. */
+export function readPolicyChanged(r: WireReader, end: number): PolicyChangedShape {
+  let retry: RetryPolicyShape | undefined;
+  let timeouts: TaskTimeoutsShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        retry = readRetryPolicy(r, r.enter());
+        r.leave(end);
+        break;
+      case 18:
+        timeouts = readTaskTimeouts(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    retry,
+    timeouts,
+  };
+}
+
+/** Encodes a `pawl.log.v1.PolicyChanged` into bytes of its own. */
+export function encodePolicyChanged(m: PolicyChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePolicyChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.PolicyChanged`; its bytes fields are views of `bytes`. */
+export function decodePolicyChanged(bytes: Uint8Array): PolicyChangedShape {
+  const r = new WireReader(bytes);
+  return readPolicyChanged(r, r.limit);
 }

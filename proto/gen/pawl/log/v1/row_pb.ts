@@ -17,7 +17,7 @@ import type { OperationStatus } from "../../v1/operation_pb.js";
 import { file_pawl_v1_operation } from "../../v1/operation_pb.js";
 import type { Payload } from "../../v1/payload_pb.js";
 import { file_pawl_v1_payload } from "../../v1/payload_pb.js";
-import type { Plan } from "../../v1/plan_pb.js";
+import type { Plan, RetryPolicy, TaskTimeouts } from "../../v1/plan_pb.js";
 import { file_pawl_v1_plan } from "../../v1/plan_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
 import { file_pawl_v1_proposal } from "../../v1/proposal_pb.js";
@@ -33,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIo0ICgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLZBAoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgifQoLVGFza1Ryb3VibGUSFQoNd29ya2VyX2xvc3NlcxgBIAEoDRIZChFmb3JnaXZlbl9hdHRlbXB0cxgCIAEoDRIuCghmYWlsdXJlcxgDIAMoCzIcLnBhd2wubG9nLnYxLlRhc2tGYWlsdXJlTm90ZRIMCgRub3RlGAQgASgJImAKD1Rhc2tGYWlsdXJlTm90ZRIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFYXRfbXMYBSABKAEivgQKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCBIQCghwcm9wb3NhbBgWIAEoDRIVCg1yZXRyeV9hbGxvd2VkGBcgASgIItcBCgdTdGVwUm93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAESFAoMZXZlbnRfbnVtYmVyGAkgASgNQgYKBF9rZXkitgIKCVJldmlld1JvdxIOCgZudW1iZXIYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCRIUCgxvcGVuZWRfYXRfbXMYBiABKAESFgoOcmVzb2x2ZWRfYXRfbXMYByABKAESJQoGY2hvaWNlGAggASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USDgoGcmVhc29uGAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRIgCgZyZXN1bHQYCyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHdmVyc2lvbhgMIAEoDRIVCg13YWl0aW5nX3Rhc2tzGA0gAygNIp0BCglTaWduYWxSb3cSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCRIWCg5yZWNlaXZlZF9hdF9tcxgGIAEoARIQCgh0YWtlbl9ieRgHIAEoDSLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIo0ICgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKCBQoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgSJwoGY2hhbmdlGB4gASgLMhcucGF3bC5sb2cudjEuVGFza0NoYW5nZSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASK+BAoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgi1wEKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA1CBgoEX2tleSK2AgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0inQEKCVNpZ25hbFJvdxIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEhYKDnJlY2VpdmVkX2F0X21zGAYgASgBEhAKCHRha2VuX2J5GAcgASgNIs4BCghJbnB1dFJvdxIOCgZudW1iZXIYASABKA0SDAoEd2FpdBgCIAEoDRIkCgZzdGF0dXMYAyABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SIAoGYW5zd2VyGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhUKCGRlY2xpbmVkGAYgASgJSACIAQESEQoJcHJpbmNpcGFsGAcgASgJEhQKDGNsb3NlZF9hdF9tcxgIIAEoAUILCglfZGVjbGluZWQiwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoASLoAgoLUHJvcG9zYWxSb3cSDgoGbnVtYmVyGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbhInCgZzdGF0dXMYAyABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SMwoJZGVjaXNpb25zGAUgAygLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpc2lvblJvdxIWCg5wcm9wb3NlZF9hdF9tcxgGIAEoARIWCg5hcHByb3ZlZF9hdF9tcxgHIAEoARITCgtlbmRlZF9hdF9tcxgIIAEoARIQCghlbmRlZF9ieRgJIAEoCRISCgplbmRfcmVhc29uGAogASgJEhIKCnJldmlzZWRfYnkYCyABKA0SEQoJb3BlcmF0aW9uGAwgASgNEhEKCWludGVudF9pZBgNIAEoCSKgAQoTUHJvcG9zYWxEZWNpc2lvblJvdxIpCgd2ZXJkaWN0GAEgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWF1dGhlbnRpY2F0ZWQYAyABKAgSDQoFcm9sZXMYBCADKAkSDgoGcmVhc29uGAUgASgJEhUKDWRlY2lkZWRfYXRfbXMYBiABKAEiSwoMTmFtZXNwYWNlUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoASI+Cg1OYW1lc3BhY2VzUm93Ei0KCm5hbWVzcGFjZXMYASADKAsyGS5wYXdsLmxvZy52MS5OYW1lc3BhY2VSb3diBnByb3RvMw", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -509,6 +509,13 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
    * @generated from field: bool ended_by_person = 29;
    */
   endedByPerson: boolean;
+
+  /**
+   * How a person changed it last. Absent: nobody did.
+   *
+   * @generated from field: pawl.log.v1.TaskChange change = 30;
+   */
+  change?: TaskChange | undefined;
 };
 
 /**
@@ -517,6 +524,48 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 2);
+
+/**
+ * How a person changed a task.
+ *
+ * @generated from message pawl.log.v1.TaskChange
+ */
+export type TaskChange = Message<"pawl.log.v1.TaskChange"> & {
+  /**
+   * Version that it had before the last change.
+   *
+   * @generated from field: uint32 expected_version = 1;
+   */
+  expectedVersion: number;
+
+  /**
+   * SHA-256 of the last request.
+   *
+   * @generated from field: bytes digest = 2;
+   */
+  digest: Uint8Array;
+
+  /**
+   * Its retry policy instead of the plan's. Absent: the plan's.
+   *
+   * @generated from field: pawl.v1.RetryPolicy retry = 3;
+   */
+  retry?: RetryPolicy | undefined;
+
+  /**
+   * Its timeouts instead of the plan's. Absent: the plan's.
+   *
+   * @generated from field: pawl.v1.TaskTimeouts timeouts = 4;
+   */
+  timeouts?: TaskTimeouts | undefined;
+};
+
+/**
+ * Describes the message pawl.log.v1.TaskChange.
+ * Use `create(TaskChangeSchema)` to create a new message.
+ */
+export const TaskChangeSchema: GenMessage<TaskChange> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 3);
 
 /**
  * What went wrong with a task.
@@ -558,7 +607,7 @@ export type TaskTrouble = Message<"pawl.log.v1.TaskTrouble"> & {
  * Use `create(TaskTroubleSchema)` to create a new message.
  */
 export const TaskTroubleSchema: GenMessage<TaskTrouble> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * An attempt that failed, in few words.
@@ -607,7 +656,7 @@ export type TaskFailureNote = Message<"pawl.log.v1.TaskFailureNote"> & {
  * Use `create(TaskFailureNoteSchema)` to create a new message.
  */
 export const TaskFailureNoteSchema: GenMessage<TaskFailureNote> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * An operation.
@@ -782,7 +831,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 6);
 
 /**
  * A recorded step.
@@ -859,7 +908,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 6);
+  messageDesc(file_pawl_log_v1_row, 7);
 
 /**
  * A review.
@@ -964,7 +1013,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 7);
+  messageDesc(file_pawl_log_v1_row, 8);
 
 /**
  * A signal.
@@ -1027,7 +1076,7 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
  * Use `create(SignalRowSchema)` to create a new message.
  */
 export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 9);
 
 /**
  * An input request. What it asks lies in its wait.
@@ -1097,7 +1146,7 @@ export type InputRow = Message<"pawl.log.v1.InputRow"> & {
  * Use `create(InputRowSchema)` to create a new message.
  */
 export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * Something that a task waits for, or waited for.
@@ -1160,7 +1209,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * A proposal.
@@ -1265,7 +1314,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * One decision.
@@ -1321,7 +1370,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * A namespace beside `default`.
@@ -1356,7 +1405,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 13);
+  messageDesc(file_pawl_log_v1_row, 14);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1377,5 +1426,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 14);
+  messageDesc(file_pawl_log_v1_row, 15);
 

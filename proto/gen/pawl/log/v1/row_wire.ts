@@ -12,6 +12,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { LeaseEndReason } from "./event_pb.js";
+import type { RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
+import { readRetryPolicy, readTaskTimeouts, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
@@ -557,6 +559,7 @@ export interface TaskRowShape {
   suspensions: number;
   trouble?: TaskTroubleShape | undefined;
   endedByPerson: boolean;
+  change?: TaskChangeShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -653,6 +656,12 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(232);
     w.bool(m.endedByPerson);
   }
+  if (m.change !== undefined) {
+    w.tag(242);
+    const at = w.begin();
+    writeTaskChange(w, m.change);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -679,6 +688,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let suspensions: number = 0;
   let trouble: TaskTroubleShape | undefined;
   let endedByPerson: boolean = false;
+  let change: TaskChangeShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -750,6 +760,10 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 232:
         endedByPerson = r.bool();
         break;
+      case 242:
+        change = readTaskChange(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -777,6 +791,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     suspensions,
     trouble,
     endedByPerson,
+    change,
   };
 }
 
@@ -791,6 +806,86 @@ export function encodeTaskRow(m: TaskRowShape): Uint8Array {
 export function decodeTaskRow(bytes: Uint8Array): TaskRowShape {
   const r = new WireReader(bytes);
   return readTaskRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TaskChange`; its fields are described in row_pb.ts. */
+export interface TaskChangeShape {
+  expectedVersion: number;
+  digest: Uint8Array;
+  retry?: RetryPolicyShape | undefined;
+  timeouts?: TaskTimeoutsShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.TaskChange`. */
+export function writeTaskChange(w: WireWriter, m: TaskChangeShape): void {
+  if (m.expectedVersion !== 0) {
+    w.tag(8);
+    w.varint32(m.expectedVersion);
+  }
+  if (m.digest.length > 0) {
+    w.tag(18);
+    w.bytes(m.digest);
+  }
+  if (m.retry !== undefined) {
+    w.tag(26);
+    const at = w.begin();
+    writeRetryPolicy(w, m.retry);
+    w.end(at);
+  }
+  if (m.timeouts !== undefined) {
+    w.tag(34);
+    const at = w.begin();
+    writeTaskTimeouts(w, m.timeouts);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TaskChange` up to `end`, which is the reader's limit. */
+export function readTaskChange(r: WireReader, end: number): TaskChangeShape {
+  let expectedVersion: number = 0;
+  let digest: Uint8Array = EMPTY_BYTES;
+  let retry: RetryPolicyShape | undefined;
+  let timeouts: TaskTimeoutsShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        expectedVersion = r.varint32();
+        break;
+      case 18:
+        digest = r.bytes();
+        break;
+      case 26:
+        retry = readRetryPolicy(r, r.enter());
+        r.leave(end);
+        break;
+      case 34:
+        timeouts = readTaskTimeouts(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    expectedVersion,
+    digest,
+    retry,
+    timeouts,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TaskChange` into bytes of its own. */
+export function encodeTaskChange(m: TaskChangeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskChange(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TaskChange`; its bytes fields are views of `bytes`. */
+export function decodeTaskChange(bytes: Uint8Array): TaskChangeShape {
+  const r = new WireReader(bytes);
+  return readTaskChange(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskTrouble`; its fields are described in row_pb.ts. */
