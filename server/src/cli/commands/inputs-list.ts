@@ -1,0 +1,62 @@
+import { type InputRequest, InputRequestSchema } from "@pawl/proto/v1/input_pb.js";
+import type { Command } from "commander";
+import { CALL_TIMEOUT_MS } from "../connection.js";
+import type { CliContext } from "../context.js";
+import { inputFields, inputHeadline } from "../format/input.js";
+import { count } from "../format/text.js";
+import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
+import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { type KernelSession, withKernel } from "../with-kernel.js";
+
+interface ListOptions extends KernelOptions {
+  readonly run?: string;
+  readonly addressee?: string;
+  readonly limit: number;
+}
+
+/** `pawl inputs list`. */
+export function addInputsList(group: Command, context: CliContext): void {
+  const command = group
+    .command("list")
+    .description("list the open questions of tasks, oldest first")
+    .option("--run <run>", "only questions of this run")
+    .option("--addressee <name>", "only those for this addressee")
+    .option("--limit <count>", "most questions to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
+  addKernelOptions(command).action((options: ListOptions) =>
+    withKernel(context, options, async (session) => {
+      const { kernel, namespace, out } = session;
+      const { run: runId = "", addressee = "", limit } = options;
+      const { items, hasMore } = await readList(limit, async (page) => {
+        const request = { namespace, runId, addressee, ...page };
+        const answer = await kernel.runs.listInputs(request, { timeoutMs: CALL_TIMEOUT_MS });
+        return { items: answer.inputs, nextPageToken: answer.nextPageToken };
+      });
+      printInputs(session, items);
+      if (hasMore) {
+        out.notice(`There are more than ${count(items.length, "question")}; --limit lists more.`);
+      }
+    }),
+  );
+}
+
+function printInputs({ out, followUps }: KernelSession, inputs: readonly InputRequest[]): void {
+  if (out.isJson) {
+    for (const input of inputs) out.message(InputRequestSchema, input);
+    return;
+  }
+  if (inputs.length === 0) {
+    out.lines("No question matches: no task waits for an answer here.");
+    return;
+  }
+  out.lines(`${count(inputs.length, "question")}, oldest first.`);
+  for (const input of inputs) {
+    const expected = ["--expected-version", `${input.version}`];
+    const answer = followUps.command(
+      "inputs answer",
+      [input.inputId],
+      [...expected, "--value", "JSON"],
+    );
+    out.lines("", inputHeadline(input, out.style));
+    out.fields([...inputFields(input, out.clock), ["answer with", answer]]);
+  }
+}
