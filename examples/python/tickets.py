@@ -8,6 +8,7 @@ import urllib.request
 from urllib.parse import quote
 
 from pawl.v1 import operation_pb2 as op
+from pawl.v1.worker_service_pb2 import InputOutcome
 from worker import failure, payload, serve
 
 TICKETS = os.environ.get("TICKETS_URL", "http://127.0.0.1:7310")
@@ -18,11 +19,16 @@ SINKS = {
 }
 
 
+SEVERITY = {"enum": ["minor", "major"]}
+
+
 def file_ticket(attempt, order):
     """Files one ticket. Its content is the same in every attempt, since what is random in it is recorded."""
     mode = order["sink"]
     note = attempt.step("note", lambda: secrets.token_hex(4))
     ticket = {"title": order["title"], "body": f"Filed from Python, note {note}."}
+    if "ask" in order:
+        ticket["labels"] = [ask_severity(attempt, order["ask"])]
     request = op.OperationRequest(
         name="tickets.create",
         target="tickets",
@@ -34,6 +40,14 @@ def file_ticket(attempt, order):
         attempt.approve(request, **{"from": order["approvers"]}, requester_may_decide=order.get("requesterMayDecide", False))
     made = attempt.perform(request, lambda key, body, left: ask(f"/{mode}/tickets", key, body, left), look_up)
     return {"id": made["id"], "note": note}
+
+
+def ask_severity(attempt, addressee):
+    """Asks somebody how bad it is; nobody waits meanwhile. The kernel lets no answer in that does not meet the schema."""
+    question = {"question": "How bad is it?", "addressee": addressee, "schema": json.dumps(SEVERITY), "expires_in_ms": 86_400_000}
+    said = attempt.wait_for("severity", input=question)
+    how = said.WhichOneof("answer") if isinstance(said, InputOutcome) else "expired"
+    return json.loads(said.given.data) if how == "given" else f"severity-{how}"
 
 
 def confirm(attempt, _order):

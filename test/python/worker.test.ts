@@ -175,3 +175,19 @@ describe("a Python worker whose ticket must be approved", () => {
     await expectEnd({ sink: "reconcilable", ends: "completed", calls: 1, effects: 1 });
   });
 });
+
+describe("a Python worker that needs to know something", () => {
+  test("waits without worker and kernel, and goes on with the answer; what does not meet its schema is refused", async () => {
+    const kernel = await stage.kernel();
+    const worker = await stage.worker();
+    await stage.startRun("idempotent", { ...patient, ask: "role:on-call" });
+    await stage.happened("TaskSuspended", "file");
+    await Promise.all([worker.kill(), kernel.kill()]);
+    await stage.kernel();
+    await expect(stage.answer("terrible")).rejects.toMatchObject({ reason: "PAWL_ANSWER_REFUSED" });
+    await stage.answer("major");
+    await stage.worker();
+    await expectEnd({ sink: "idempotent", ends: "completed", calls: 1, effects: 1 });
+    expect(await stage.labels()).toEqual([["major"]]);
+  });
+});

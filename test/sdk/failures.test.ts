@@ -59,6 +59,12 @@ test("an object whose getters throw becomes a failure too", () => {
   expect(toFailure(hostile).failure.message).toContain("cannot be shown");
 });
 
+test("what cannot even be asked what it is becomes a failure too", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  expect(toFailure(proxy).failure.message).toContain("cannot be looked at");
+});
+
 test("half surrogate pairs are repaired visibly, and long texts cut visibly", () => {
   expect(toFailure(new Error("a\ud83d")).failure.message).toBe("a\ufffd");
   expect(toFailure(new Error("é".repeat(10_000))).failure.message).toMatch(

@@ -199,3 +199,31 @@ test("an outcome that comes after a lost lease is told with the run's id", async
   ]);
   expect(message.reports).toEqual([]);
 });
+
+test("a handler that throws what cannot be looked at is reported like any other", async () => {
+  const hostile = task("hostile").run(() => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    throw proxy;
+  });
+  const { work } = await bench.start([hostile]);
+  work.send({ offers: [offer({ kind: "hostile" })] });
+  const report = await work.until((request) => request.reports[0]);
+  expect(report.outcome.value).toMatchObject({
+    message: "Something was thrown that cannot be looked at.",
+  });
+});
+
+test("a performance without options is refused by name, and for good", async () => {
+  const careless = task("careless").run((ctx: TaskContext) =>
+    Reflect.apply(ctx.perform, ctx, [charge, { cents: 5 }]),
+  );
+  const { work } = await bench.start([careless]);
+  work.send({ offers: [offer({ kind: "careless" })] });
+  const report = await work.until((request) => request.reports[0]);
+  expect(report.outcome.value).toMatchObject({
+    kind: "DefinitionInvalid",
+    message: expect.stringContaining('Expected options for operation "charge"'),
+    retryable: false,
+  });
+});

@@ -29,7 +29,7 @@ import { type AttemptState, never } from "./attempt-state.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
-import { buildOperationRequest } from "./operation-request.js";
+import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { Steps } from "./steps.js";
@@ -174,6 +174,7 @@ export class AttemptContext implements TaskContext {
   ): Promise<Result> {
     const call = `operation "${operation.name}"`;
     return this.#track(call, async () => {
+      requireOptions(operation, options);
       this.#performed ??= new Names();
       const scoped = `${options.scope ?? "task"} operation`;
       const giveBack = this.#performed.take(scoped, operation.name, options.key);

@@ -9,7 +9,7 @@ import { AttemptContext } from "./attempt-context.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
-import { toFailure } from "./failure.js";
+import { tangible, toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
@@ -61,7 +61,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   try {
     end = await execute(options);
   } catch (thrown) {
-    end = failed(thrown, state);
+    end = failed(tangible(thrown), state);
   }
   state.returned();
   if (state.isOver) {

@@ -4,7 +4,7 @@ import { NotSent, Refused } from "../call-errors.js";
 import { PawlError } from "../errors.js";
 import type { ErasedCall, Lookup, Operation } from "../operation.js";
 import { decodePayload, encodeResult } from "./codec.js";
-import { toFailure } from "./failure.js";
+import { tangible, toFailure } from "./failure.js";
 import { monotonicMs, startTimer } from "./time.js";
 import type { CallTrace } from "./trace-spans.js";
 import { validate } from "./validate.js";
@@ -141,7 +141,8 @@ async function settle(operation: Operation, run: () => unknown): Promise<CallOut
   let returned: unknown;
   try {
     returned = await run();
-  } catch (thrown) {
+  } catch (anything) {
+    const thrown = tangible(anything);
     const { failure } = toFailure(thrown);
     if (thrown instanceof Refused) return { case: "refused", failure: refusal(thrown, failure) };
     if (thrown instanceof NotSent) return { case: "notSent", failure, error: thrown };

@@ -32,15 +32,26 @@ export interface MadeFailure {
  * `RetryAfter` has it, is taken over.
  */
 export function toFailure(
-  thrown: unknown,
+  anything: unknown,
   origin: FailureOrigin = FailureOrigin.HANDLER,
 ): MadeFailure {
+  const thrown = tangible(anything);
   const retryAfterMs = readProperty(thrown, "retryAfterMs");
   return {
     failure: makeFailure(thrown, origin, 0),
     retryAfterMs:
       typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.ceil(retryAfterMs) : undefined,
   };
+}
+
+/** What was thrown; an error in its place when it cannot even be asked what it is, as a revoked proxy cannot. */
+export function tangible(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch (cause) {
+    return new Error("Something was thrown that cannot be looked at.", { cause });
+  }
 }
 
 function makeFailure(thrown: unknown, origin: FailureOrigin, depth: number): Failure {

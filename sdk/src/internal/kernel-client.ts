@@ -24,7 +24,7 @@ import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
 import { checkId } from "./ids.js";
 import { InputsClient } from "./inputs-client.js";
-import { buildOperationRequest } from "./operation-request.js";
+import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { Performance } from "./perform.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { RunHandle } from "./run-handle.js";
@@ -116,6 +116,7 @@ export class KernelClient implements Client {
     options: ClientPerformOptions,
   ): Promise<Result> {
     this.#assertOpen();
+    requireOptions(operation, options);
     const request = await buildOperationRequest(operation, payload, options);
     const { api, namespace } = this.#core;
     const unary = this.#core.unary(options.signal);

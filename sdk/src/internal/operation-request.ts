@@ -29,6 +29,19 @@ const SCOPES = {
 export type RequestOptions = Omit<PerformOptions, "target"> & { readonly target?: string };
 
 /**
+ * Options must be given: a target that was forgotten must not pass for none. Types say so; plain JavaScript learns it here.
+ *
+ * @throws DefinitionInvalid
+ */
+export function requireOptions(operation: Operation, options: unknown): void {
+  if (typeof options !== "object" || options === null) {
+    throw new DefinitionInvalid(
+      `Expected options for operation "${operation.name}", with what it acts on as target, but there are none. Give { target }.`,
+    );
+  }
+}
+
+/**
  * The request of one performance, checked and encoded.
  *
  * @throws SchemaRefused, ValueRefused, DefinitionInvalid

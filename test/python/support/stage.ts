@@ -28,6 +28,8 @@ export interface Times {
   /** Who must approve the ticket first. Absent: nobody. */
   readonly approvers?: readonly string[];
   readonly requesterMayDecide?: boolean;
+  /** Who is asked how bad it is. Absent: nobody. */
+  readonly ask?: string;
 }
 
 /** A process of the stage. */
@@ -150,6 +152,20 @@ export class Stage {
     const { proposalId = "", version = 0, fingerprint = new Uint8Array(0) } = proposals[0] ?? {};
     const decision = { proposalId, expectedVersion: version, fingerprint, verdict, reason: "seen" };
     await this.client.unary(approvals.decideProposal, decision);
+  }
+
+  /** Answers the only input request. */
+  async answer(value: unknown): Promise<void> {
+    const { inputs } = await this.client.unary(method.listInputs, { runId: "r" });
+    const { inputId = "", version = 0 } = inputs[0] ?? {};
+    const answer = { case: "given", value: json(value) } as const;
+    await this.client.unary(method.provideInput, { inputId, expectedVersion: version, answer });
+  }
+
+  /** The labels of the tickets made. */
+  async labels(): Promise<readonly (readonly string[] | undefined)[]> {
+    const { tickets } = await this.tickets.client.books();
+    return tickets.map(({ labels }) => labels);
   }
 
   /** What the sink's own books show: calls that arrived, and tickets made. */
