@@ -6,6 +6,7 @@ import { SEGMENT_SLICE_HEADER_BYTES } from "../log/segment-format.js";
 import type { Fence, SegmentWrite, Store } from "../log/store.js";
 import type { Position } from "./position.js";
 import type { Resident } from "./resident.js";
+import { withOneMore } from "./short-list.js";
 import { Turn } from "./turn.js";
 
 /** A slice of a run is cut here, so that it fits a segment with its headers. */
@@ -18,6 +19,33 @@ interface PlacedSlice {
   readonly count: number;
   readonly byteOffset: number;
   readonly byteLength: number;
+}
+
+/** A slice of a segment that was just built. Its view is made only when it is asked for: most wait for their checkpoint, ten thousand at a time. */
+class PartOfSegment implements EventSlice {
+  readonly firstSequence: number;
+  readonly timeBaseMs: number;
+  readonly firstEventNumber: number;
+  readonly count: number;
+  readonly #segment: Uint8Array;
+  readonly #start: number;
+  readonly #end: number;
+  #bytes: Uint8Array | undefined;
+
+  constructor(placed: PlacedSlice, timeBaseMs: number, segment: Uint8Array) {
+    this.firstSequence = placed.firstSequence;
+    this.timeBaseMs = timeBaseMs;
+    this.firstEventNumber = placed.firstEventNumber;
+    this.count = placed.count;
+    this.#segment = segment;
+    this.#start = placed.byteOffset;
+    this.#end = placed.byteOffset + placed.byteLength;
+  }
+
+  get bytes(): Uint8Array {
+    this.#bytes ??= this.#segment.subarray(this.#start, this.#end);
+    return this.#bytes;
+  }
 }
 
 /** Where the log ends. */
@@ -128,14 +156,8 @@ export class Committer {
     const turn = this.#turn;
     for (const placed of this.#placed) {
       const { resident } = placed;
-      const slice: EventSlice = {
-        firstSequence: placed.firstSequence,
-        timeBaseMs: turn.baseMs,
-        firstEventNumber: placed.firstEventNumber,
-        count: placed.count,
-        bytes: value.subarray(placed.byteOffset, placed.byteOffset + placed.byteLength),
-      };
-      resident.slices.push(slice);
+      const slice = new PartOfSegment(placed, turn.baseMs, value);
+      resident.slices = withOneMore(resident.slices, slice);
       turn.slices.push(slice);
       turn.sliceOwners.push(resident);
     }

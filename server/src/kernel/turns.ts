@@ -6,6 +6,7 @@ import type { Receiver } from "./outcome.js";
 import type { Clock, Timers } from "./ports.js";
 import type { Position, PositionCodec } from "./position.js";
 import type { Resident } from "./resident.js";
+import { withOneMore } from "./short-list.js";
 import { Turn } from "./turn.js";
 
 /** What turns need of those around them. */
@@ -84,7 +85,8 @@ export class Turns {
     if (resident.pending.length === 0) {
       turn.touched.push(resident);
     }
-    resident.pending.push({ deltaMs: Math.max(0, nowMs - turn.baseMs), body });
+    const deltaMs = Math.max(0, nowMs - turn.baseMs);
+    resident.pending = withOneMore(resident.pending, { deltaMs, body });
     turn.eventCount++;
     const note = noteOf(body, resident.run, resident.number);
     if (note !== undefined) {

@@ -66,7 +66,16 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     openTasks: 0,
     failedTasks: 0,
     operations: [],
-    ...emptyIndices(),
+    // One by one: a spread in the middle would give each run a shape of its own, with its fields out of line.
+    operationsByKey: none.operationsByKey,
+    stepsByIdentity: none.stepsByIdentity,
+    unsettled: none.unsettled,
+    orphaned: none.orphaned,
+    waitsByIdentity: none.waitsByIdentity,
+    openWaitsBySubject: none.openWaitsBySubject,
+    proposals: none.proposals,
+    proposalsByKey: none.proposalsByKey,
+    openProposals: none.openProposals,
     steps: [],
     reviews: [],
     waits: [],
@@ -76,6 +85,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
 }
 
 const noBytes = new Uint8Array(0);
+const none = emptyIndices();
 
 /** A task in its first state: READY when it needs nothing, BLOCKED otherwise. */
 export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
