@@ -801,6 +801,10 @@ export const ProposalChangeSchema: GenMessage<ProposalChange> = /*@__PURE__*/
  * Errors of every mutating method: NOT_FOUND `PAWL_PROPOSAL_NOT_FOUND`, FAILED_PRECONDITION `PAWL_PROPOSAL_CLOSED` (its state does not allow it any more; the message
  * says which it is and what may be done), INVALID_ARGUMENT `PAWL_INVALID_FIELD`, UNAVAILABLE `PAWL_UNAVAILABLE` (resend the same request).
  *
+ * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
+ * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
+ * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ *
  * @generated from service pawl.v1.ApprovalService
  */
 export const ApprovalService: GenService<{

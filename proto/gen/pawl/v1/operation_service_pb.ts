@@ -436,6 +436,10 @@ export const ListOperationsResponseSchema: GenMessage<ListOperationsResponse> = 
  * `PAWL_TASK_NOT_FOUND` or `PAWL_OPERATION_NOT_FOUND`, FAILED_PRECONDITION `PAWL_LEASE_LOST`, `PAWL_RUN_OVER` or `PAWL_STALE_INTENT`,
  * INVALID_ARGUMENT `PAWL_INVALID_FIELD`, UNAVAILABLE `PAWL_UNAVAILABLE` (resend the same request).
  *
+ * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
+ * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
+ * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ *
  * @generated from service pawl.v1.OperationService
  */
 export const OperationService: GenService<{

@@ -189,6 +189,10 @@ export const ResolveReviewResponseSchema: GenMessage<ResolveReviewResponse> = /*
 /**
  * Reviews.
  *
+ * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
+ * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
+ * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ *
  * @generated from service pawl.v1.ReviewService
  */
 export const ReviewService: GenService<{

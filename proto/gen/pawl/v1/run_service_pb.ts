@@ -2223,6 +2223,10 @@ export const RecoveryClassSchema: GenEnum<RecoveryClass> = /*@__PURE__*/
  * Errors of every method: INVALID_ARGUMENT `PAWL_INVALID_FIELD` (nothing was stored), UNAVAILABLE `PAWL_UNAVAILABLE` (starting,
  * draining or failed; resend the same request). Every answer is held back until all it is computed from is durable.
  *
+ * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
+ * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
+ * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ *
  * @generated from service pawl.v1.RunService
  */
 export const RunService: GenService<{

@@ -2334,6 +2334,10 @@ export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = 
  * FAILED_PRECONDITION `PAWL_LEASE_LOST` (the attempt must stop: nothing it does counts any more), INVALID_ARGUMENT `PAWL_INVALID_FIELD`,
  * UNAVAILABLE `PAWL_UNAVAILABLE` (resend the same request).
  *
+ * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
+ * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
+ * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ *
  * @generated from service pawl.v1.WorkerService
  */
 export const WorkerService: GenService<{
