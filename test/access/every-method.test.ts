@@ -29,6 +29,7 @@ const mayCall: Readonly<Record<string, string>> = {
   TerminateRun: "od",
   PauseRun: "od",
   ResumeRun: "od",
+  ChangeTask: "od",
   SendSignal: "cod",
   ProvideInput: "caod",
   GetInput: "caod",
@@ -60,6 +61,8 @@ const mayCall: Readonly<Record<string, string>> = {
   ListProposals: "caod",
   WatchProposals: "caod",
   ListReviews: "caod",
+  GetReview: "caod",
+  WatchReviews: "caod",
   ResolveReview: "od",
   GetServerInfo: "wcaod",
   // In every namespace only: these tokens are of one.

@@ -116,6 +116,7 @@ const event: WatchedEvent = {
   taskName: () => "t",
   operationKey: () => "",
   proposal: () => undefined,
+  review: () => undefined,
   event: { sequence: 1, number: 1, atMs: 1, body: { case: "taskReady", value: { task: 0 } } },
 };
 

@@ -50,11 +50,11 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.RunService/TerminateRun": operators,
   "pawl.v1.RunService/PauseRun": operators,
   "pawl.v1.RunService/ResumeRun": operators,
+  "pawl.v1.RunService/ChangeTask": operators,
   "pawl.v1.RunService/SendSignal": within("client", "operator", "admin"),
   "pawl.v1.RunService/ProvideInput": readers,
   "pawl.v1.RunService/GetInput": readers,
   "pawl.v1.RunService/ListInputs": readers,
-  "pawl.v1.RunService/ChangeTask": operators,
   "pawl.v1.RunService/GetHistory": readers,
   "pawl.v1.RunService/GetRecoveryReport": readers,
   "pawl.v1.RunService/ReadBlob": everyRole,
@@ -85,6 +85,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.ApprovalService/WatchProposals": readers,
 
   "pawl.v1.ReviewService/ListReviews": readers,
+  "pawl.v1.ReviewService/GetReview": readers,
+  "pawl.v1.ReviewService/WatchReviews": readers,
   "pawl.v1.ReviewService/ResolveReview": operators,
 
   "pawl.v1.AdminService/GetServerInfo": anybody,

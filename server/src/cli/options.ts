@@ -64,3 +64,12 @@ export function gatherText(text: string, before: readonly string[] = []): string
 
 /** Largest 32-bit number, the bound of versions and event numbers. */
 export const UINT32_MAX = 4_294_967_295;
+
+/** A position, as an earlier line with `--json` gave it. */
+export function readPosition(text: string): Uint8Array {
+  const bytes = Buffer.from(text, "base64");
+  if (text === "" || bytes.toString("base64") !== text) {
+    throw new InvalidArgumentError("Expected a position as an earlier --json line gave it.");
+  }
+  return new Uint8Array(bytes);
+}

@@ -20,18 +20,40 @@ interface Place {
 /** How one stream ended: with its run, or before. */
 type StreamEnd = { readonly isOver: true } | { readonly isOver: false; readonly cause: unknown };
 
-/**
- * The events of a run from a position to its end. A stream that breaks once it had begun is opened again where it broke:
- * the kernel restarts, drains, or found this reader too slow. A first stream that breaks is an error.
- */
-export async function* watchRun(
+/** A message of a watch. */
+interface Watched {
+  /** Where to go on from. */
+  readonly position: Uint8Array;
+  /** True in the last one of a watch that ends. */
+  readonly closed?: boolean;
+}
+
+/** The events of a run from a position to its end; see `watchOn`. */
+export function watchRun(
   session: KernelSession,
   runId: string,
   after: Uint8Array,
 ): AsyncGenerator<WatchRunResponse, void, undefined> {
+  const { kernel, namespace } = session;
+  return watchOn(
+    session,
+    (position) => kernel.runs.watchRun({ namespace, runId, position }),
+    after,
+  );
+}
+
+/**
+ * A watch from a position to its end. A stream that breaks once it had begun is opened again where it broke: the kernel restarts, drains,
+ * or found this reader too slow. A first stream that breaks is an error.
+ */
+export async function* watchOn<T extends Watched>(
+  session: KernelSession,
+  open: (position: Uint8Array) => AsyncIterable<T>,
+  after: Uint8Array,
+): AsyncGenerator<T, void, undefined> {
   const place: Place = { position: after, hasBegun: false, failures: 0 };
   for (;;) {
-    const end = yield* watchOnce(session, runId, place);
+    const end = yield* watchOnce(open, place);
     if (end.isOver) return;
     const waitMs = RECONNECT_WAITS_MS[place.failures];
     if (waitMs === undefined) throw end.cause;
@@ -43,19 +65,17 @@ export async function* watchRun(
   }
 }
 
-async function* watchOnce(
-  { kernel, namespace }: KernelSession,
-  runId: string,
+async function* watchOnce<T extends Watched>(
+  open: (position: Uint8Array) => AsyncIterable<T>,
   place: Place,
-): AsyncGenerator<WatchRunResponse, StreamEnd, undefined> {
+): AsyncGenerator<T, StreamEnd, undefined> {
   try {
-    const request = { namespace, runId, position: place.position };
-    for await (const answer of kernel.runs.watchRun(request)) {
+    for await (const answer of open(place.position)) {
       place.hasBegun = true;
       place.failures = 0;
       place.position = answer.position;
       yield answer;
-      if (answer.closed) return { isOver: true };
+      if (answer.closed === true) return { isOver: true };
     }
   } catch (error) {
     if (!place.hasBegun || !mayGoOn(error)) throw error;

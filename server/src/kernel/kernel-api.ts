@@ -1,7 +1,7 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
-import type { Proposal, Run } from "../core/state.js";
+import type { Proposal, Review, Run } from "../core/state.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
@@ -130,6 +130,8 @@ export interface WatchedEvent {
   readonly operationKey: (number: number) => string;
   /** What a proposal of the run is; its state may be later than the event. */
   readonly proposal: (number: number) => Proposal | undefined;
+  /** What a review of the run is; its state may be later than the event. */
+  readonly review: (number: number) => Review | undefined;
   readonly event: StoredEvent;
 }
 

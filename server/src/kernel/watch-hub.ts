@@ -1,4 +1,4 @@
-import type { Proposal } from "../core/state.js";
+import type { Proposal, Review } from "../core/state.js";
 import { decodeEvents } from "./decode-events.js";
 import type { StoredEvent, WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
 import type { Position, PositionCodec } from "./position.js";
@@ -267,6 +267,7 @@ export function describeEvents(resident: Resident, events: readonly StoredEvent[
   const taskName = (number: number): string => run.plan.tasks[number]?.name ?? "";
   const operationKey = (number: number): string => run.operations[number]?.declaration.key ?? "";
   const proposal = (number: number): Proposal | undefined => run.proposals[number];
+  const review = (number: number): Review | undefined => run.reviews[number];
   const runNumber = resident.number;
   return events.map((event) => ({
     runNumber,
@@ -275,6 +276,7 @@ export function describeEvents(resident: Resident, events: readonly StoredEvent[
     taskName,
     operationKey,
     proposal,
+    review,
     event,
   }));
 }

@@ -202,6 +202,14 @@ export const reviewCases: readonly Case[] = [
   refused(reviews.listReviews, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
     includeResolved: true,
   })),
+  refused(reviews.getReview, "NOT_FOUND PAWL_REVIEW_NOT_FOUND", () => ({ reviewId: "999999-0" })),
+  refused(reviews.getReview, "NOT_FOUND PAWL_REVIEW_NOT_FOUND", ({ reviewId }) => ({
+    reviewId: `${reviewId}9`,
+  })),
+  refused(reviews.getReview, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ reviewId: "" })),
+  refused(reviews.watchReviews, "INVALID_ARGUMENT PAWL_INVALID_POSITION", () => ({
+    position: Buffer.from("nowhere"),
+  })),
   refused(reviews.resolveReview, "NOT_FOUND PAWL_REVIEW_NOT_FOUND", () => ({
     ...resolution,
     reviewId: "999999-0",

@@ -6,9 +6,11 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
-import type { Review, ReviewChoice } from "./review_pb.js";
+import type { Review, ReviewChoice, ReviewSubject } from "./review_pb.js";
 import { file_pawl_v1_review } from "./review_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/review_service.proto.
  */
 export const file_pawl_v1_review_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3Jldmlld19zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIngKEkxpc3RSZXZpZXdzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhgKEGluY2x1ZGVfcmVzb2x2ZWQYAyABKAgSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiUAoTTGlzdFJldmlld3NSZXNwb25zZRIgCgdyZXZpZXdzGAEgAygLMg8ucGF3bC52MS5SZXZpZXcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIq8BChRSZXNvbHZlUmV2aWV3UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEQoJcmV2aWV3X2lkGAIgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YAyABKA0SJQoGY2hvaWNlGAQgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAUgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgGIAEoCSJMChVSZXNvbHZlUmV2aWV3UmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDDKpAQoNUmV2aWV3U2VydmljZRJICgtMaXN0UmV2aWV3cxIbLnBhd2wudjEuTGlzdFJldmlld3NSZXF1ZXN0GhwucGF3bC52MS5MaXN0UmV2aWV3c1Jlc3BvbnNlEk4KDVJlc29sdmVSZXZpZXcSHS5wYXdsLnYxLlJlc29sdmVSZXZpZXdSZXF1ZXN0Gh4ucGF3bC52MS5SZXNvbHZlUmV2aWV3UmVzcG9uc2ViBnByb3RvMw", [file_pawl_v1_payload, file_pawl_v1_review]);
+  fileDesc("ChxwYXdsL3YxL3Jldmlld19zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIngKEkxpc3RSZXZpZXdzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhgKEGluY2x1ZGVfcmVzb2x2ZWQYAyABKAgSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiUAoTTGlzdFJldmlld3NSZXNwb25zZRIgCgdyZXZpZXdzGAEgAygLMg8ucGF3bC52MS5SZXZpZXcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIq8BChRSZXNvbHZlUmV2aWV3UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEQoJcmV2aWV3X2lkGAIgASgJEhgKEGV4cGVjdGVkX3ZlcnNpb24YAyABKA0SJQoGY2hvaWNlGAQgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAUgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgGIAEoCSJMChVSZXNvbHZlUmV2aWV3UmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCI4ChBHZXRSZXZpZXdSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglyZXZpZXdfaWQYAiABKAkiNAoRR2V0UmV2aWV3UmVzcG9uc2USHwoGcmV2aWV3GAEgASgLMg8ucGF3bC52MS5SZXZpZXciOgoTV2F0Y2hSZXZpZXdzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIcG9zaXRpb24YAiABKAwiUAoUV2F0Y2hSZXZpZXdzUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnBhd2wudjEuUmV2aWV3Q2hhbmdlEhAKCHBvc2l0aW9uGAIgASgMIoYCCgxSZXZpZXdDaGFuZ2USEQoJcmV2aWV3X2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEicKB3N1YmplY3QYBCABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSFQoNb3BlcmF0aW9uX2tleRgFIAEoCRINCgVrbm93bhgGIAEoCRIpCgpyZXNvbHV0aW9uGAcgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USEwoLcmVzb2x2ZWRfYnkYCCABKAkSDgoGcmVhc29uGAkgASgJEiYKAmF0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDK8AgoNUmV2aWV3U2VydmljZRJICgtMaXN0UmV2aWV3cxIbLnBhd2wudjEuTGlzdFJldmlld3NSZXF1ZXN0GhwucGF3bC52MS5MaXN0UmV2aWV3c1Jlc3BvbnNlEkIKCUdldFJldmlldxIZLnBhd2wudjEuR2V0UmV2aWV3UmVxdWVzdBoaLnBhd2wudjEuR2V0UmV2aWV3UmVzcG9uc2USTQoMV2F0Y2hSZXZpZXdzEhwucGF3bC52MS5XYXRjaFJldmlld3NSZXF1ZXN0Gh0ucGF3bC52MS5XYXRjaFJldmlld3NSZXNwb25zZTABEk4KDVJlc29sdmVSZXZpZXcSHS5wYXdsLnYxLlJlc29sdmVSZXZpZXdSZXF1ZXN0Gh4ucGF3bC52MS5SZXNvbHZlUmV2aWV3UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_pawl_v1_payload, file_pawl_v1_review]);
 
 /**
  * Lists reviews.
@@ -187,6 +189,195 @@ export const ResolveReviewResponseSchema: GenMessage<ResolveReviewResponse> = /*
   messageDesc(file_pawl_v1_review_service, 3);
 
 /**
+ * Reads one review.
+ *
+ * @generated from message pawl.v1.GetReviewRequest
+ */
+export type GetReviewRequest = Message<"pawl.v1.GetReviewRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the review.
+   *
+   * @generated from field: string review_id = 2;
+   */
+  reviewId: string;
+};
+
+/**
+ * Describes the message pawl.v1.GetReviewRequest.
+ * Use `create(GetReviewRequestSchema)` to create a new message.
+ */
+export const GetReviewRequestSchema: GenMessage<GetReviewRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review_service, 4);
+
+/**
+ * The review.
+ *
+ * @generated from message pawl.v1.GetReviewResponse
+ */
+export type GetReviewResponse = Message<"pawl.v1.GetReviewResponse"> & {
+  /**
+   * The review.
+   *
+   * @generated from field: pawl.v1.Review review = 1;
+   */
+  review?: Review | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.GetReviewResponse.
+ * Use `create(GetReviewResponseSchema)` to create a new message.
+ */
+export const GetReviewResponseSchema: GenMessage<GetReviewResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review_service, 5);
+
+/**
+ * Watches reviews.
+ *
+ * @generated from message pawl.v1.WatchReviewsRequest
+ */
+export type WatchReviewsRequest = Message<"pawl.v1.WatchReviewsRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Position after which to begin, from an earlier message. Empty: from now.
+   *
+   * @generated from field: bytes position = 2;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.WatchReviewsRequest.
+ * Use `create(WatchReviewsRequestSchema)` to create a new message.
+ */
+export const WatchReviewsRequestSchema: GenMessage<WatchReviewsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review_service, 6);
+
+/**
+ * What happened.
+ *
+ * @generated from message pawl.v1.WatchReviewsResponse
+ */
+export type WatchReviewsResponse = Message<"pawl.v1.WatchReviewsResponse"> & {
+  /**
+   * Changes, in order. None in the first message, which says where the watch begins.
+   *
+   * @generated from field: repeated pawl.v1.ReviewChange changes = 1;
+   */
+  changes: ReviewChange[];
+
+  /**
+   * Position to go on from.
+   *
+   * @generated from field: bytes position = 2;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.WatchReviewsResponse.
+ * Use `create(WatchReviewsResponseSchema)` to create a new message.
+ */
+export const WatchReviewsResponseSchema: GenMessage<WatchReviewsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review_service, 7);
+
+/**
+ * One change of one review: it was opened, or resolved.
+ *
+ * @generated from message pawl.v1.ReviewChange
+ */
+export type ReviewChange = Message<"pawl.v1.ReviewChange"> & {
+  /**
+   * Id of the review.
+   *
+   * @generated from field: string review_id = 1;
+   */
+  reviewId: string;
+
+  /**
+   * Run it belongs to. Empty for an operation in scope NAMESPACE.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Task that it is about, or that needed the decision. Empty when there is none.
+   *
+   * @generated from field: string task = 3;
+   */
+  task: string;
+
+  /**
+   * What it is about.
+   *
+   * @generated from field: pawl.v1.ReviewSubject subject = 4;
+   */
+  subject: ReviewSubject;
+
+  /**
+   * Key of the operation. Empty when it is not about one.
+   *
+   * @generated from field: string operation_key = 5;
+   */
+  operationKey: string;
+
+  /**
+   * What is known, as a sentence.
+   *
+   * @generated from field: string known = 6;
+   */
+  known: string;
+
+  /**
+   * How it was resolved. UNSPECIFIED: it was opened.
+   *
+   * @generated from field: pawl.v1.ReviewChoice resolution = 7;
+   */
+  resolution: ReviewChoice;
+
+  /**
+   * Who resolved it, as the connection proved. Empty when it was opened, or when a late observation settled it.
+   *
+   * @generated from field: string resolved_by = 8;
+   */
+  resolvedBy: string;
+
+  /**
+   * The reason that was given.
+   *
+   * @generated from field: string reason = 9;
+   */
+  reason: string;
+
+  /**
+   * When, by the kernel's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 10;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.ReviewChange.
+ * Use `create(ReviewChangeSchema)` to create a new message.
+ */
+export const ReviewChangeSchema: GenMessage<ReviewChange> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_review_service, 8);
+
+/**
  * Reviews.
  *
  * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
@@ -205,6 +396,28 @@ export const ReviewService: GenService<{
     methodKind: "unary";
     input: typeof ListReviewsRequestSchema;
     output: typeof ListReviewsResponseSchema;
+  },
+  /**
+   * Reads one review, also a resolved one. Changes nothing. NOT_FOUND `PAWL_REVIEW_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_FIELD`.
+   *
+   * @generated from rpc pawl.v1.ReviewService.GetReview
+   */
+  getReview: {
+    methodKind: "unary";
+    input: typeof GetReviewRequestSchema;
+    output: typeof GetReviewResponseSchema;
+  },
+  /**
+   * Streams what happens to the reviews of a namespace from a position (or from now), as it becomes durable; it does not end by itself. Gap-free and without repeats.
+   * For an inbox: watch first, then list, then follow. INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`, RESOURCE_EXHAUSTED
+   * `PAWL_WATCHER_TOO_SLOW` (the last message carries the position to go on from).
+   *
+   * @generated from rpc pawl.v1.ReviewService.WatchReviews
+   */
+  watchReviews: {
+    methodKind: "server_streaming";
+    input: typeof WatchReviewsRequestSchema;
+    output: typeof WatchReviewsResponseSchema;
   },
   /**
    * Resolves a review. Durable when answered. Retry: safe, identified by review id and choice: the same resolution answers `existing`, another one

@@ -78,16 +78,7 @@ function printReviews({ out, followUps }: KernelSession, reviews: readonly Revie
     out.lines("", reviewHeadline(review, out.style));
     out.fields(reviewFields(review, out.clock));
     if (review.resolvedAt === undefined) {
-      out.fields([
-        [
-          "decide",
-          followUps.command(
-            "reviews resolve",
-            [review.reviewId],
-            ["--expected-version", `${review.version}`, "--choice", "CHOICE", "--reason", "TEXT"],
-          ),
-        ],
-      ]);
+      out.fields([["decide", resolveCommand(followUps, review)]]);
     }
   }
   const keys = reviews.map(({ operationKey }) => operationKey).filter((key) => key !== "");
@@ -97,4 +88,13 @@ function printReviews({ out, followUps }: KernelSession, reviews: readonly Revie
       ? ["npx --no pawl reviews resolve --help"]
       : []),
   ]);
+}
+
+/** The command that decides a review as it is now; choice and reason are to be filled in. */
+export function resolveCommand(followUps: KernelSession["followUps"], review: Review): string {
+  return followUps.command(
+    "reviews resolve",
+    [review.reviewId],
+    ["--expected-version", `${review.version}`, "--choice", "CHOICE", "--reason", "TEXT"],
+  );
 }

@@ -1,10 +1,10 @@
 import { type WatchRunResponse, WatchRunResponseSchema } from "@pawl/proto/v1/run_service_pb.js";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../context.js";
 import { eventLine } from "../format/event.js";
 import { runHeadline } from "../format/run.js";
 import { clean, sentence } from "../format/text.js";
-import { addKernelOptions, type KernelOptions } from "../options.js";
+import { addKernelOptions, type KernelOptions, readPosition } from "../options.js";
 import { watchRun } from "../watch-run.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { readRun } from "./run-show.js";
@@ -43,12 +43,4 @@ export function addRunWatch(group: Command, context: CliContext): void {
 function printAnswer({ out }: KernelSession, answer: WatchRunResponse): void {
   if (out.isJson) out.message(WatchRunResponseSchema, answer);
   else for (const event of answer.events) out.lines(eventLine(event, out.clock, out.style));
-}
-
-function readPosition(text: string): Uint8Array {
-  const bytes = Buffer.from(text, "base64");
-  if (text === "" || bytes.toString("base64") !== text) {
-    throw new InvalidArgumentError("Expected a position as an earlier --json line gave it.");
-  }
-  return new Uint8Array(bytes);
 }

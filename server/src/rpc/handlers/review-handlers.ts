@@ -2,6 +2,8 @@ import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { ReviewChoice, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import type {
+  GetReviewRequest,
+  GetReviewResponseSchema,
   ListReviewsRequest,
   ListReviewsResponseSchema,
   ResolveReviewRequest,
@@ -30,6 +32,7 @@ import {
 } from "../validate/fields.js";
 import { parseReviewId, reviewView } from "../views/review-view.js";
 import type { ServiceHandlers } from "./handler.js";
+import { watchReviews } from "./review-watch.js";
 
 type ReviewInit = MessageInitShape<typeof ReviewSchema>;
 
@@ -37,6 +40,8 @@ type ReviewInit = MessageInitShape<typeof ReviewSchema>;
 export function reviewHandlers(edge: Edge): ServiceHandlers<typeof ReviewService> {
   return {
     listReviews: (request) => listReviews(edge, request),
+    getReview: (request) => getReview(edge, request),
+    watchReviews: (request, call) => watchReviews(edge, request, call),
     resolveReview: (request, call) => resolveReview(edge, request, call),
   };
 }
@@ -64,6 +69,23 @@ async function listReviews(
       : listOfRun(edge, { namespace, runId, includeResolved }, { size, pageToken }),
   );
   return { reviews: [...page.items], nextPageToken: page.nextPageToken };
+}
+
+async function getReview(
+  edge: Edge,
+  request: GetReviewRequest,
+): Promise<MessageInitShape<typeof GetReviewResponseSchema>> {
+  const namespace = readNamespace(request.namespace);
+  const { reviewId } = request;
+  const { runNumber, review } = parseReviewId(reviewId);
+  const target: Target = { kind: "number", number: runNumber, namespace };
+  const found = await withReviewId(reviewId, () =>
+    edge.kernel.view(target, (run) => reviewView(run, review, runNumber)),
+  );
+  if (found === undefined) {
+    throw new RejectionError(notFound("review", reviewId));
+  }
+  return { review: found };
 }
 
 interface RunFilter {
