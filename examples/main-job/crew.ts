@@ -64,11 +64,23 @@ export class Crew {
     for (const child of this.#all()) child.kill();
   }
 
+  /** Tells what may be done while the run waits for a person. */
+  tellWhatMayBeKilled(): void {
+    say(
+      "",
+      `The wait needs no process: kill any (${this.#listPids()}), or all, before or after deciding.`,
+    );
+    say("", "Ctrl-C stops them, and npm start waits on.");
+  }
+
   /** Tells what may be done now. */
   tellHowToGoOn(): void {
-    const pids = [...this.#pids].map(([name, pid]) => `${name} ${pid}`).join(", ");
-    say("", `All stay up: kill any process (${pids}) and see it come back.`);
+    say("", `All stay up: kill any process (${this.#listPids()}) and see it come back.`);
     say("", "Ctrl-C stops them, npm start goes on, npm start -- --new starts another run.");
+  }
+
+  #listPids(): string {
+    return [...this.#pids].map(([name, pid]) => `${name} ${pid}`).join(", ");
   }
 
   #all(): KeptChild[] {

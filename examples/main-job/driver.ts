@@ -2,21 +2,33 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Client, NotFound, type Run, RunEnded, type RunEvent } from "@pawl/sdk";
 import { incidentFile } from "../processes/paths.js";
-import { type FiledTicket, type Incident, incidentPlan } from "./plan.js";
+import { tellProposal } from "./approval.js";
+import { type Incident, incidentPlan, type TicketOutcome } from "./plan.js";
 import { say } from "./printer.js";
 import { nextRunId, readRunId, writeRunId } from "./run-id.js";
 
 /** A run that has ended, however. */
 export interface EndedRun {
   readonly runId: string;
-  /** The ticket; undefined when the run did not complete. */
-  readonly ticket: FiledTicket | undefined;
+  /** What became of the ticket; undefined when the run did not complete. */
+  readonly outcome: TicketOutcome | undefined;
   /** True when it had ended before this process came. */
   readonly wasOver: boolean;
 }
 
+/** How to drive the run. */
+export interface DriveOptions {
+  /** Starts another run, though the present one may have ended. */
+  readonly startsNew: boolean;
+  /** Called when the run waits for a person, after it was told how to decide. */
+  readonly onWait?: () => void;
+}
+
 /** Starts the run of this folder, or finds it, and tells what happens in it to the end. */
-export async function driveRun(client: Client, startsNew: boolean): Promise<EndedRun> {
+export async function driveRun(
+  client: Client,
+  { startsNew, onWait = () => undefined }: DriveOptions,
+): Promise<EndedRun> {
   const runId = startsNew ? await findFreeRunId(client) : await readRunId();
   await writeRunId(runId);
   const report = await readFile(incidentFile, "utf8");
@@ -26,9 +38,9 @@ export async function driveRun(client: Client, startsNew: boolean): Promise<Ende
   const goesOn = run.existing === true;
   if (isOpen) {
     say("run", goesOn ? `${runId} goes on where it was` : `${runId} started over ${incident.file}`);
-    await tellEvents(run);
+    await tellEvents(run, { client, onWait });
   }
-  return { runId, ticket: await ticketOf(run), wasOver: !isOpen };
+  return { runId, outcome: await outcomeOf(run), wasOver: !isOpen };
 }
 
 /** The first id after the remembered one that no run has. */
@@ -43,7 +55,7 @@ async function findFreeRunId(client: Client): Promise<string> {
   }
 }
 
-async function ticketOf(run: Run<FiledTicket>): Promise<FiledTicket | undefined> {
+async function outcomeOf(run: Run<TicketOutcome>): Promise<TicketOutcome | undefined> {
   try {
     return await run.result();
   } catch (error) {
@@ -52,15 +64,23 @@ async function ticketOf(run: Run<FiledTicket>): Promise<FiledTicket | undefined>
   }
 }
 
-async function tellEvents(run: Run): Promise<void> {
+async function tellEvents(
+  run: Run,
+  { client, onWait }: { readonly client: Client; readonly onWait: () => void },
+): Promise<void> {
+  const waited = new Set<string>();
   for await (const event of run.watch()) {
-    const text = describe(event);
+    const { type, task } = event;
+    if (type === "ProposalMade" && (await tellProposal(client, event))) onWait();
+    if (type === "TaskSuspended") waited.add(task);
+    const goesOn = type === "TaskLeased" && waited.delete(task);
+    const text = goesOn ? `${task}: goes on where it waited` : describe(event);
     if (text !== undefined) say("run", text);
   }
 }
 
 /** What of a run's history is worth a line here; `pawl run history` has all of it. */
-function describe({ type, task, attempt, detail }: RunEvent): string | undefined {
+function describe({ type, task, attempt, proposalId, detail }: RunEvent): string | undefined {
   switch (type) {
     case "TaskLeased":
       return `${task}: attempt ${attempt} begins`;
@@ -69,8 +89,11 @@ function describe({ type, task, attempt, detail }: RunEvent): string | undefined
       return `${task}: ${detail}`;
     case "TaskCompleted":
       return `${task}: completed`;
+    case "ProposalDecided":
+    case "ProposalEnded":
+      return `proposal ${proposalId}: ${detail}`;
     case "OperationIntended":
-      return "tickets.create: the intent is durable, now the service may be called";
+      return "tickets.create: approval used and intent durable, in one commit; now the service may be called";
     case "OperationObserved":
     case "OperationDoubted":
     case "OperationReconciled":

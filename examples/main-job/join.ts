@@ -28,7 +28,7 @@ export async function joinRunning(
   const told = (async () => {
     const { url, pid } = await waitForKernel(over.signal);
     say("kernel", `process ${pid} serves ./${kernelFolder} at ${url}`);
-    await runAndTell({ kernel: url }, startsNew);
+    await runAndTell({ kernel: url }, { startsNew });
     say("", "npm start -- --new starts another run.");
     return 0;
   })();

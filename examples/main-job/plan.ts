@@ -33,6 +33,11 @@ export interface FiledTicket {
   readonly key: string;
 }
 
+/** What became of the draft: a ticket, or none, since a person said no or nobody said yes in time. */
+export type TicketOutcome =
+  | { readonly status: "filed"; readonly ticket: FiledTicket }
+  | { readonly status: "rejected" | "expired" | "withdrawn"; readonly why: string };
+
 /** A killed worker's task goes on elsewhere after 5 s at most, and a failed attempt is tried again soon. */
 const schedule = {
   timeouts: { lease: "5s" },
@@ -49,10 +54,10 @@ export const research = task("incident.research", {
 /** Writes the ticket's text. */
 export const draft = task("incident.draft", { output: json<TicketDraft>(), ...schedule });
 
-/** Creates the ticket. */
-export const ticket = task("incident.ticket", { output: json<FiledTicket>(), ...schedule });
+/** Asks a person, then creates the ticket. */
+export const ticket = task("incident.ticket", { output: json<TicketOutcome>(), ...schedule });
 
-/** Research, then draft, then ticket. */
+/** Research, then draft, then, once a person has approved it, the ticket. */
 export const incidentPlan = plan("incident", {
   input: json<Incident>(),
   tasks: {

@@ -1,17 +1,17 @@
 import { connect } from "@pawl/sdk";
 import type { Addresses } from "./crew.js";
-import { driveRun } from "./driver.js";
+import { type DriveOptions, driveRun } from "./driver.js";
 import { tellSummary } from "./summary.js";
 
 /** Starts the run of this folder, or goes on with it, and tells how it ended. */
 export async function runAndTell(
   { kernel: url, tickets }: Pick<Addresses, "kernel"> & Partial<Addresses>,
-  startsNew: boolean,
+  options: DriveOptions,
 ): Promise<void> {
   // An outage is told by the supervisor, which sees the kernel end; the client only waits for the next one.
   const client = connect({ url, onConnection: () => undefined });
   try {
-    await tellSummary(client, await driveRun(client, startsNew), tickets);
+    await tellSummary(client, await driveRun(client, options), tickets);
   } finally {
     await client.close();
   }

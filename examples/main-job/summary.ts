@@ -1,6 +1,7 @@
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import type { Client } from "@pawl/sdk";
 import { ticketClient } from "../ticket-service/client.js";
+import { describeApproval } from "./approval.js";
 import type { EndedRun } from "./driver.js";
 import { say } from "./printer.js";
 
@@ -10,14 +11,18 @@ export async function tellSummary(
   ended: EndedRun,
   ticketsUrl: string | undefined,
 ): Promise<void> {
-  const { runId, ticket, wasOver } = ended;
+  const { runId, outcome, wasOver } = ended;
   say("", "");
   say("", wasOver ? `Run ${runId} was finished already.` : `Run ${runId} is finished.`);
-  if (ticket !== undefined) {
-    say("", `  ticket     ${ticket.id} "${ticket.title}"`);
-    say("", `  operation  ${ticket.key}`);
-    if (ticketsUrl !== undefined)
-      say("", `  the books  ${await countAtSink(ticketsUrl, ticket.key)}`);
+  if (outcome?.status === "filed") {
+    const { id, title, key } = outcome.ticket;
+    say("", `  ticket     ${id} "${title}"`);
+    say("", `  approved   ${(await describeApproval(client, runId)) ?? "by nobody"}`);
+    say("", `  operation  ${key}`);
+    if (ticketsUrl !== undefined) say("", `  the books  ${await countAtSink(ticketsUrl, key)}`);
+  } else if (outcome !== undefined) {
+    const why = outcome.why === "" ? "" : `: ${outcome.why}`;
+    say("", `  ticket     none; the proposal was ${outcome.status}${why}`);
   }
   say("", `  recovery   ${await describeRecovery(client, runId)}`);
   say("", "");
@@ -27,11 +32,12 @@ export async function tellSummary(
 }
 
 /** The commands that are printed. They run exactly as they stand; ids and keys of this example need no quotes. */
-function commandsFor({ runId, ticket }: EndedRun): string[] {
+function commandsFor({ runId, outcome }: EndedRun): string[] {
   return [
     `npx --no pawl run show ${runId}`,
     `npx --no pawl why ${runId}`,
-    ...(ticket === undefined ? [] : [`npx --no pawl op show ${ticket.key}`]),
+    ...(outcome?.status === "filed" ? [`npx --no pawl op show ${outcome.ticket.key}`] : []),
+    `npx --no pawl approvals list --run ${runId}`,
     `npx --no pawl report ${runId}`,
   ];
 }

@@ -56,7 +56,9 @@ async function supervise(settings: Settings, stop: StopSignals, lock: FolderLock
     const asked = stop.stopped.then(() => "stopped" as const);
     const started = await Promise.race([crew.start(), asked]);
     if (started === "stopped") return 0;
-    const told = runAndTell(started, settings.startsNew).then(() => crew.tellHowToGoOn());
+    const { startsNew } = settings;
+    const onWait = (): void => crew.tellWhatMayBeKilled();
+    const told = runAndTell(started, { startsNew, onWait }).then(() => crew.tellHowToGoOn());
     // The run may end at any time, or never; this process stays up until it is asked to stop, or a part is given up.
     await Promise.race([Promise.all([told, crew.kept]), asked]);
     return 0;

@@ -47,6 +47,8 @@ export interface RunEvent {
   readonly step: string;
   /** Review it concerns. Empty when it concerns none. */
   readonly reviewId: string;
+  /** Proposal it concerns. Empty when it concerns none. */
+  readonly proposalId: string;
   /** Its content, decoded. Undefined when there is none, or when it is stored apart. */
   readonly value: unknown;
   /** Its failure. Undefined when there is none. */

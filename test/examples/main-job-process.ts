@@ -42,6 +42,8 @@ export interface MainJob extends Running {
   readonly life: (name: ChildName, count: number) => Promise<number>;
   /** The commands that were printed. */
   readonly commands: () => readonly string[];
+  /** Waits for the question and answers it, in a shell, by the command that is printed with it. */
+  readonly decide: (verdict: "approve" | "reject") => Promise<void>;
 }
 
 /** Makes a folder for one test. */
@@ -72,6 +74,8 @@ function startJob(cwd: string, args: readonly string[]): MainJob {
   const flags = ["--input-type=module", "-e", script, "--", ...args];
   const running = run(process.execPath, flags, { cwd });
   const view = (): string => `${running.output()}\n${running.errors()}`;
+  const commands = (): string[] =>
+    [...running.output().matchAll(/^ +(npx --no pawl .+)$/gm)].map(([, command]) => command ?? "");
   const lives = (name: ChildName): number[] =>
     [...running.output().matchAll(new RegExp(`^${name} .*\\(process (\\d+)\\)$`, "gm"))].map(
       ([, pid]) => Number(pid),
@@ -84,11 +88,28 @@ function startJob(cwd: string, args: readonly string[]): MainJob {
       await waitUntil(() => lives(name).length >= count, `life ${count} of the ${name}`, view);
       return lives(name).at(-1) ?? 0;
     },
-    commands: () =>
-      [...running.output().matchAll(/^ +(npx --no pawl .+)$/gm)].map(
-        ([, command]) => command ?? "",
-      ),
+    commands,
+    decide: async (verdict) => {
+      const find = (): string | undefined =>
+        commands().findLast((command) => command.startsWith(`npx --no pawl approvals ${verdict} `));
+      await waitUntil(() => find() !== undefined, `how to ${verdict}`, view);
+      await succeed(find() ?? "", cwd);
+    },
   };
+}
+
+/** The kernel did not answer: it was killed, and is being started again. */
+const unavailableCode = 69;
+
+/** Runs a line in a shell, again while the kernel is down, as a person would; answers what it printed. */
+export async function succeed(line: string, cwd: string): Promise<string> {
+  for (;;) {
+    const shell = run("/bin/sh", ["-c", line], { cwd });
+    const { code } = await shell.exit;
+    if (code === unavailableCode) continue;
+    expect({ line, code, errors: shell.errors() }).toEqual({ line, code: 0, errors: "" });
+    return shell.output();
+  }
 }
 
 /** Starts `pawl serve` by itself on the folder of the main job. */
@@ -109,9 +130,19 @@ export async function expectGone(job: MainJob): Promise<void> {
   }
 }
 
+function addressOfTickets(job: MainJob): string | undefined {
+  return /^tickets .*ready at (\S+),/m.exec(job.output())?.[1];
+}
+
+/** The ticket service's books say: it was never called. */
+export async function expectNoTicket(job: MainJob): Promise<void> {
+  const { calls, effects } = await ticketClient(addressOfTickets(job) ?? "").books();
+  expect({ calls, effects }).toEqual({ calls: 0, effects: 0 });
+}
+
 /** The ticket service's books say: one ticket, under the key that was printed. */
 export async function expectOneTicket(job: MainJob): Promise<void> {
-  const url = /^tickets .*ready at (\S+),/m.exec(job.output())?.[1];
+  const url = addressOfTickets(job);
   const key = /^ +operation +(\S+)$/m.exec(job.output())?.[1];
   if (url === undefined || key === undefined) throw new Error(`no ticket: ${job.output()}`);
   const { effects, byKey } = await ticketClient(url).books();

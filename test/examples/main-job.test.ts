@@ -3,14 +3,16 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run, waitUntil } from "../set-up/running.js";
+import { waitUntil } from "../set-up/running.js";
 import {
   childNames,
   expectGone,
+  expectNoTicket,
   expectOneTicket,
   type JobFolder,
   makeJobFolder,
   serveAlone,
+  succeed,
 } from "./main-job-process.js";
 
 const finished = "Run incident-1 is finished.";
@@ -23,11 +25,18 @@ beforeEach(() => {
 
 afterEach(() => folder.remove());
 
+/** How `npm start` tells that the run waits for a person. */
+const question = "Run incident-1 waits for a person";
+
 describe("the main job", () => {
-  it("makes one ticket, stays up, and leaves nothing behind after SIGTERM", async () => {
+  it("asks a person, makes one ticket, stays up, and leaves nothing behind after SIGTERM", async () => {
     const job = folder.start();
+    await job.shows(question);
+    expect(job.output()).not.toContain("Run incident-1 is finished");
+    await job.decide("approve");
     await job.shows("All stay up");
     expect(job.output()).toContain(finished);
+    expect(job.output()).toContain('approved   by "local" (unauthenticated), proposal 1-p0');
     expect(job.output()).toContain("1 call and 1 ticket under this key");
     await expectOneTicket(job);
     job.kill("SIGTERM");
@@ -36,45 +45,80 @@ describe("the main job", () => {
     await expectGone(job);
   });
 
-  it("prints commands that run exactly as printed", async () => {
+  it("prints commands that run exactly as printed, from the proposal to the walk back from its effect", async () => {
     const job = folder.start();
+    await job.shows(question);
+    const [show = "", approve = "", reject = ""] = job.commands();
+    const shown = await succeed(show, folder.path);
+    expect(shown).toContain("Follow up: Incident 2025-118");
+    expect(shown).toContain(approve);
+    expect(shown).toContain(reject.split(" --reason")[0]);
+    await job.decide("approve");
     await job.shows("All stay up");
-    expect(job.commands().map((command) => command.split(" ").slice(3, -1).join(" "))).toEqual([
+    const after = job.commands().slice(3);
+    expect(after.map((command) => command.split(" ").slice(3, -1).join(" "))).toEqual([
       "run show",
       "why",
       "op show",
+      "approvals list --run",
       "report",
     ]);
-    for (const command of job.commands()) {
-      const shell = run("/bin/sh", ["-c", command], { cwd: folder.path });
-      const { code } = await shell.exit;
-      expect({ command, code, errors: shell.errors() }).toMatchObject({ code: 0, errors: "" });
-      expect(shell.output()).toContain("incident-1");
+    for (const command of after) {
+      const told = await succeed(command, folder.path);
+      expect(told).toContain("incident-1");
+      if (command.includes("op show"))
+        expect(told).toMatch(/approved by local \(unauthenticated\)/);
     }
   });
 
+  it("makes no ticket when a person says no, and says so", async () => {
+    const job = folder.start();
+    await job.decide("reject");
+    await job.shows("All stay up");
+    expect(job.output()).toContain(finished);
+    expect(job.output()).toContain("none; the proposal was rejected: not needed");
+    await expectNoTicket(job);
+  });
+});
+
+describe("the main job, whose processes are killed,", () => {
   it.each(childNames)("goes on where it was when the %s is killed at any moment", async (name) => {
     const job = folder.start();
     const pid = await job.life(name, 1);
     await job.life("worker", 1);
-    const waitMs = Math.floor(Math.random() * 2_500);
+    const approved = job.decide("approve");
+    const waitMs = Math.floor(Math.random() * 4_000);
     await sleep(waitMs);
     process.kill(pid, "SIGKILL");
     await job.life(name, 2);
+    await approved;
     await job.shows("All stay up");
     expect(job.output(), `killed after ${waitMs} ms`).toContain(finished);
     await expectOneTicket(job);
   });
 
-  it("goes on when all three are killed, one after the other, again and again", async () => {
+  it("goes on when all three are killed while it waits for a person, again and again", async () => {
     const job = folder.start();
-    await job.life("worker", 1);
+    await job.shows(question);
     for (let round = 1; round <= 2; round++) {
       for (const name of childNames) {
         process.kill(await job.life(name, round), "SIGKILL");
         await job.life(name, round + 1);
       }
     }
+    expect(job.output()).not.toContain(finished);
+    await job.decide("approve");
+    await job.shows("All stay up");
+    await expectOneTicket(job);
+  });
+
+  it("is approved while its worker stands still, and goes on with the next worker", async () => {
+    const job = folder.start();
+    await job.shows(question);
+    const worker = await job.life("worker", 1);
+    process.kill(worker, "SIGSTOP");
+    await job.decide("approve");
+    process.kill(worker, "SIGKILL");
     await job.shows("All stay up");
     await expectOneTicket(job);
   });
@@ -85,9 +129,23 @@ describe("the main job", () => {
     job.kill("SIGKILL");
     await job.exit;
     const next = folder.start();
+    await next.decide("approve");
     await next.shows("All stay up");
     await expectGone(job);
     expect(next.output()).toContain("incident-1 goes on where it was");
+    await expectOneTicket(next);
+  });
+
+  it("that is stopped while it waits for a person asks again at the next start", async () => {
+    const job = folder.start();
+    await job.shows(question);
+    job.kill("SIGINT");
+    await job.exit;
+    const next = folder.start();
+    await next.shows(question);
+    expect(next.commands()).toEqual(job.commands());
+    await next.decide("approve");
+    await next.shows("All stay up");
     await expectOneTicket(next);
   });
 });
@@ -129,6 +187,7 @@ describe("a second start", () => {
     const first = folder.start();
     await first.shows("research: attempt 1 begins");
     const second = folder.start();
+    await second.decide("approve");
     expect(await second.exit).toEqual({ code: 0, signal: null });
     expect(second.output()).toContain("this one joins it");
     expect(second.output()).toContain(finished);
@@ -143,12 +202,14 @@ describe("a second start", () => {
     const second = folder.start();
     await second.shows("this one joins it");
     first.kill("SIGKILL");
+    await second.decide("approve");
     await second.shows("All stay up");
     await expectOneTicket(second);
   });
 
   it("after the first has ended shows the finished run and the command for a new one", async () => {
     const first = folder.start();
+    await first.decide("approve");
     await first.shows("All stay up");
     first.kill("SIGINT");
     await first.exit;
@@ -160,11 +221,14 @@ describe("a second start", () => {
 
   it("with --new starts another run", async () => {
     const first = folder.start();
+    await first.decide("approve");
     await first.shows("All stay up");
     const second = folder.start("--new");
+    await second.decide("approve");
     expect(await second.exit).toEqual({ code: 0, signal: null });
     expect(second.output()).toContain("Run incident-2 is finished.");
     const third = folder.start("--new");
+    await third.decide("approve");
     await third.exit;
     expect(third.output()).toContain("Run incident-3 is finished.");
   });
@@ -176,6 +240,7 @@ describe("a kernel that serves the folder already", () => {
     await waitUntil(() => alone.output().includes("listening"), "the kernel", alone.errors);
     const job = folder.start();
     await job.shows(`process ${alone.pid} serves ./.pawl`);
+    await job.decide("approve");
     await job.shows("All stay up");
     expect(job.lives("kernel")).toEqual([]);
     alone.kill("SIGKILL");

@@ -87,6 +87,7 @@ function readEvent(event: HistoryEvent, position: string | undefined): RunEvent 
     operationKey: event.operationKey,
     step: event.step,
     reviewId: event.reviewId,
+    proposalId: event.proposalId,
     value:
       event.payload?.body.case === "data"
         ? decodePayload(event.payload, "the event's content")
