@@ -2,8 +2,15 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { createPawlClient, type PawlClient } from "@pawl/sdk/client";
+import { judgeApproval } from "./judge-approval.js";
 import type { Scene } from "./scene.js";
-import { type Expected, expectations, type Outcome, type Window } from "./windows.js";
+import {
+  type Expected,
+  expectations,
+  expectedApprovals,
+  type Outcome,
+  type Window,
+} from "./windows.js";
 
 /** One line of the demo's result. The first seven fields are what `--json` prints. */
 export interface Line {
@@ -22,12 +29,18 @@ export interface Line {
 /** Asks the kernel how it ended and the sink how often it was called, and compares both with what must come out. */
 export async function judge(scene: Scene): Promise<Line> {
   const { window, sink } = scene.row;
-  const client = createPawlClient({ url: scene.url });
+  const client = createPawlClient(scene.addressAs("client"));
+  const approval = expectedApprovals[window];
   try {
     const ledger = await readLedger(client, scene.runId);
-    const { calls, effects } = await readBooks(scene, ledger.key);
+    const { calls, effects, strangers } = await readBooks(scene, ledger.key);
     const found = { outcome: outcomeOf(ledger, window), sinkCalls: calls, sinkEffects: effects };
-    const problem = [differences(found, expectations[window][sink]), ledger.problem]
+    const problem = [
+      differences(found, expectations[window][sink]),
+      ledger.problem,
+      strangers,
+      approval === undefined ? "" : await judgeApproval(scene, ledger.key, approval),
+    ]
       .filter((part) => part !== "")
       .join("; ");
     const killed = scene.killed.join(" + ");
@@ -56,13 +69,21 @@ async function readLedger(client: PawlClient, runId: string): Promise<Ledger> {
   const problem =
     kind === RecoveryClass.NEEDS_REVIEW
       ? await checkReview(client, runId, key)
-      : await checkCompleted(client, key, report.status);
+      : await checkCompleted(client, { key, kind, run: report.status });
   return { key, class: kind, leases: task?.leaseVersion ?? 0, problem };
 }
 
-async function checkCompleted(client: PawlClient, key: string, run: RunStatus): Promise<string> {
-  const { operation } = await client.operations.getOperation({ key });
+interface Completed {
+  readonly key: string;
+  readonly kind: RecoveryClass;
+  readonly run: RunStatus;
+}
+
+async function checkCompleted(client: PawlClient, { key, kind, run }: Completed): Promise<string> {
   if (run !== RunStatus.COMPLETED) return `the run is in state ${run}, not COMPLETED`;
+  // There is no operation when nobody allowed it.
+  if (kind === RecoveryClass.SKIPPED) return "";
+  const { operation } = await client.operations.getOperation({ key });
   return operation?.status === OperationStatus.OBSERVED ? "" : "the operation has no result";
 }
 
@@ -85,7 +106,11 @@ function outcomeOf({ class: kind, leases }: Ledger, window: Window): Outcome | "
       return "reconciled";
     case RecoveryClass.NEEDS_REVIEW:
       return "needs-review";
+    case RecoveryClass.SKIPPED:
+      return "not-performed";
     case RecoveryClass.UNDISTURBED:
+      // The task was handed out before it was allowed, and after.
+      if (expectedApprovals[window] !== undefined) return "performed";
       if (leases !== 1) return "failed";
       return window.endsWith("after-completion") ? "skipped" : "performed";
     default:
@@ -93,13 +118,23 @@ function outcomeOf({ class: kind, leases }: Ledger, window: Window): Outcome | "
   }
 }
 
+/** What the sink has written down. */
+interface Booked {
+  readonly calls: number;
+  readonly effects: number;
+  /** Tickets whose title is not the one that was asked for, for people. Empty when there are none. */
+  readonly strangers: string;
+}
+
 /** An opaque sink keeps nothing of the key; its books count by title. */
-async function readBooks(
-  { tickets, row, title }: Scene,
-  key: string,
-): Promise<{ readonly calls: number; readonly effects: number }> {
-  const { byKey } = await tickets.books(row.sink);
-  return byKey[row.sink === "opaque" ? title : key] ?? { calls: 0, effects: 0 };
+async function readBooks({ tickets, row, finalTitle }: Scene, key: string): Promise<Booked> {
+  const { byKey, tickets: made } = await tickets.books(row.sink);
+  const { calls = 0, effects = 0 } = byKey[row.sink === "opaque" ? finalTitle : key] ?? {};
+  const strangers = made
+    .filter(({ title }) => title !== finalTitle)
+    .map(({ title }) => `there is a ticket "${title}"`)
+    .join("; ");
+  return { calls, effects, strangers };
 }
 
 function differences(

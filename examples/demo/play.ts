@@ -1,11 +1,13 @@
 import type { Run } from "@pawl/sdk";
 import type { Child } from "../processes/child.js";
 import type { HoldPoint } from "../ticket-service/client.js";
+import { approvalPlays } from "./play-approval.js";
 import { type Scene, SceneError } from "./scene.js";
+import { untilEvent, untilSettled } from "./until.js";
 import type { Window } from "./windows.js";
 
 /** How to play one window. Resolves when the run has ended or waits for a person; a kernel serves it then. */
-type Play = (scene: Scene) => Promise<void>;
+export type Play = (scene: Scene) => Promise<void>;
 
 /** How each window is played. */
 export const plays: Readonly<Record<Window, Play>> = {
@@ -20,6 +22,7 @@ export const plays: Readonly<Record<Window, Play>> = {
   "single-before-sink": (scene) => killAgent(scene, "before-effect"),
   "single-after-sink": (scene) => killAgent(scene, "after-effect"),
   "single-after-completion": killAgentAfterCompletion,
+  ...approvalPlays,
 };
 
 async function killWorker(scene: Scene, point: HoldPoint): Promise<void> {
@@ -119,18 +122,4 @@ async function startAndHold(
   const run = await scene.startRun();
   await scene.untilHeld(holdId);
   return { run, holdId };
-}
-
-/** Waits until the run has ended or a person must say. */
-function untilSettled(run: Run): Promise<void> {
-  return untilEvent(run, ({ type }) => type === "RunClosed" || type === "ReviewOpened");
-}
-
-async function untilEvent(
-  run: Run,
-  isIt: (event: { readonly type: string; readonly task: string }) => boolean,
-): Promise<void> {
-  for await (const event of run.watch()) {
-    if (isIt(event)) return;
-  }
 }

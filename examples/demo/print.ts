@@ -36,7 +36,7 @@ export function printTable(rowCount: number): Printer {
   };
   process.stdout.write(
     `${lineCount(rowCount)}: a process is killed for real at each window, for each kind of sink, and the calls and effects\n` +
-      "are counted in the sink's own books. The whole table takes about a minute.\n\n",
+      "are counted in the sink's own books. The whole table takes a minute or two.\n\n",
   );
   write(columns.map(([heading]) => heading));
   return {

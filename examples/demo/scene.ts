@@ -10,6 +10,7 @@ import {
   type TicketClient,
   ticketClient,
 } from "../ticket-service/client.js";
+import type { ApprovalSettings } from "./child-settings.js";
 import { demoPlan } from "./plan.js";
 import type { Window } from "./windows.js";
 
@@ -31,14 +32,19 @@ const url = (port: unknown): string => `http://127.0.0.1:${port}`;
 export class Scene {
   readonly row: Row;
   readonly runId: string;
+  /** Title of the order. */
   readonly title: string;
   readonly tickets: TicketClient;
+  /** What workers are told from now on about asking a person; undefined: they need not ask. */
+  approval: ApprovalSettings | undefined;
   readonly #folder: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #children = new Set<Child>();
   readonly #killed: string[] = [];
+  /** Tokens by the name of their principal. Empty: the kernel asks for none. */
+  readonly #tokens = new Map<string, string>();
+  readonly #clients = new Map<string, Client>();
   #port = 0;
-  #client: Client | undefined;
 
   private constructor(row: Row, folder: string, parts: { service: Child; port: number }) {
     const livesOn = row.window.startsWith("kernel-");
@@ -75,6 +81,11 @@ export class Scene {
     return url(this.#port);
   }
 
+  /** The title that a ticket must bear: what workers make of the order now. */
+  get finalTitle(): string {
+    return `${this.title}${this.approval?.suffix ?? ""}`;
+  }
+
   /** The file whose presence arms the crash point. */
   get armFile(): string {
     return join(this.#folder, "armed");
@@ -99,7 +110,14 @@ export class Scene {
 
   /** Starts a worker; one that does not serve all leaves the run open behind the effect. */
   async startWorker(serves: "all" | "effect"): Promise<Child> {
-    const env = { ...this.#env, PAWL_URL: this.url, DEMO_SERVES: serves };
+    const token = this.#tokens.get("worker");
+    const env = {
+      ...this.#env,
+      PAWL_URL: this.url,
+      DEMO_SERVES: serves,
+      ...(token === undefined ? {} : { PAWL_TOKEN: token }),
+      ...(this.approval === undefined ? {} : { DEMO_APPROVAL: JSON.stringify(this.approval) }),
+    };
     const worker = this.#add(startChild({ command: [demoWorker], env }));
     await mustSay(worker, "serving");
     return worker;
@@ -117,10 +135,36 @@ export class Scene {
     return this.#add(startChild({ command: [demoAgent], env }));
   }
 
+  /** Makes a token; from the first one on the kernel asks for them. Workers use that of `worker`, the demo itself that of `client`. */
+  async makeToken(name: string, role: string): Promise<void> {
+    const flags = ["--dir", join(this.#folder, "kernel"), "--name", name, "--role", role];
+    const child = this.#add(
+      startChild({ command: [pawlCommand, "token", "create", ...flags, "--json"] }),
+    );
+    const { token } = await mustSay(child, "token");
+    this.#tokens.set(name, `${token}`);
+    await child.ended;
+    this.#children.delete(child);
+  }
+
+  /** How to reach the kernel as somebody, with the token of that name if there is one. */
+  addressAs(name: string): { readonly url: string; readonly token?: string } {
+    const token = this.#tokens.get(name);
+    return { url: this.url, ...(token === undefined ? {} : { token }) };
+  }
+
+  /** A client of the kernel, as somebody who may have a token. */
+  clientAs(name: string): Client {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    const made = connect({ ...this.addressAs(name), onConnection: () => undefined });
+    this.#clients.set(name, made);
+    return made;
+  }
+
   /** Starts the run at the kernel, or finds it. */
   startRun(): Promise<Run> {
-    this.#client ??= connect({ url: this.url });
-    return this.#client.start(demoPlan, { title: this.title }, { runId: this.runId });
+    return this.clientAs("client").start(demoPlan, { title: this.title }, { runId: this.runId });
   }
 
   /** Stops the next call at the sink. */
@@ -158,7 +202,7 @@ export class Scene {
 
   /** Ends what still runs, and removes the folder. */
   async close(): Promise<void> {
-    await this.#client?.close();
+    await Promise.all([...this.#clients.values()].map((client) => client.close({ drainMs: 0 })));
     for (const child of this.#children) child.kill("SIGKILL");
     await Promise.all([...this.#children].map((child) => child.ended));
     await rm(this.#folder, { recursive: true, force: true });

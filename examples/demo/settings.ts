@@ -16,10 +16,15 @@ export interface Settings {
 /** How to use it. */
 export const usage: string = `usage: npm run demo [-- [--json] [--window NAME] [--sink NAME]]
   --json         print one JSON object a line
-  --window NAME  only the windows that begin so: ${windows.slice(0, 4).join(", ")},
-                 ${windows.slice(4, 8).join(", ")},
-                 ${windows.slice(8).join(", ")}
+  --window NAME  only the windows that begin so: ${listWindows()}
   --sink NAME    only the sinks that begin so: ${sinkModes.join(", ")}`;
+
+/** Four a line, under each other. */
+function listWindows(): string {
+  const starts = Array.from({ length: Math.ceil(windows.length / 4) }, (_, line) => line * 4);
+  const lines = starts.map((start) => windows.slice(start, start + 4).join(", "));
+  return lines.join(",\n                 ");
+}
 
 /** The command line is not understood. */
 export class SettingsInvalid extends Error {

@@ -9,6 +9,8 @@ import {
   type ServedTask,
 } from "@pawl/sdk";
 import { type SinkMode, ticketClient } from "../ticket-service/client.js";
+import { fileWhenApproved } from "./approved-file.js";
+import type { ApprovalSettings } from "./child-settings.js";
 import { confirm, type Filed, file, type Order } from "./plan.js";
 
 const tickets = ticketClient(process.env["TICKETS_URL"] ?? "http://127.0.0.1:7310");
@@ -59,13 +61,20 @@ const operations: Readonly<Record<SinkMode, Operation<Order, Filed>>> = {
   }),
 };
 
-/** The handlers: the effect at a sink of this kind, and what comes after it. */
-export function servedTasks(mode: SinkMode): {
+/** The handlers: the effect at a sink of this kind, which may need an approval first, and what comes after it. */
+export function servedTasks(
+  mode: SinkMode,
+  approval: ApprovalSettings | undefined,
+): {
   readonly file: ServedTask;
   readonly confirm: ServedTask;
 } {
+  const create = operations[mode];
   return {
-    file: file.run((ctx, order) => ctx.perform(operations[mode], order, { target: "tickets" })),
+    file:
+      approval === undefined
+        ? file.run((ctx, order) => ctx.perform(create, order, { target: "tickets" }))
+        : fileWhenApproved(create, approval),
     confirm: confirm.run((ctx) => ({ confirmed: ctx.dependency(file, "file").id })),
   };
 }

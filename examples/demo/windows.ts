@@ -13,17 +13,53 @@ export const windows = [
   "single-before-sink",
   "single-after-sink",
   "single-after-completion",
+  "approval-pending",
+  "approved-not-consumed",
+  "consumed-not-performed",
+  "content-changed",
+  "expired-while-down",
+  "two-approvers",
 ] as const;
 
 /** One of the windows. */
 export type Window = (typeof windows)[number];
 
+/** What must become of the proposals of a run whose effect a person has to allow. */
+export interface ExpectedApproval {
+  /** Proposals made; each but the first revises the one before it. */
+  readonly proposals: number;
+  /** How the last one ended. */
+  readonly status: "consumed" | "expired";
+  /** Who approved the last one, in order of their names. */
+  readonly approvers: readonly string[];
+}
+
+/** Nobody proves who they are: whoever decides is `local`. */
+const byLocal: ExpectedApproval = { proposals: 1, status: "consumed", approvers: ["local"] };
+
+/** What must come out of the windows in which a person is asked first. Written by hand. */
+export const expectedApprovals: Readonly<Partial<Record<Window, ExpectedApproval>>> = {
+  "approval-pending": byLocal,
+  "approved-not-consumed": byLocal,
+  "consumed-not-performed": byLocal,
+  "content-changed": { ...byLocal, proposals: 2 },
+  "expired-while-down": { proposals: 1, status: "expired", approvers: [] },
+  "two-approvers": { proposals: 1, status: "consumed", approvers: ["ann", "bob"] },
+};
+
 /**
  * How it ended, by the kernel's own recovery report:
  * `performed`: called once, nothing had to be repeated; `retried`: called again under the same key; `reconciled`: its outcome
- * was looked up; `skipped`: it was complete before the kill, and nothing ran again; `needs-review`: a person must say.
+ * was looked up; `skipped`: it was complete before the kill, and nothing ran again; `not-performed`: nobody allowed it in time;
+ * `needs-review`: a person must say.
  */
-export type Outcome = "performed" | "retried" | "reconciled" | "skipped" | "needs-review";
+export type Outcome =
+  | "performed"
+  | "retried"
+  | "reconciled"
+  | "skipped"
+  | "not-performed"
+  | "needs-review";
 
 /** What must come out, and what the sink's own books must show. */
 export interface Expected {
@@ -65,7 +101,7 @@ const everywhere = (expected: Expected): BySink => ({
 /** It was recorded as complete before the kill. */
 const skipped = everywhere(expect("skipped", 1, 1));
 
-/** Only the kernel died: the worker knows how the call ended, and tells the next kernel. */
+/** No call was under way, or the worker lived, which knows how its call ended and tells the next kernel. */
 const performed = everywhere(expect("performed", 1, 1));
 
 /** What must come out of each window, for each kind of sink. Written by hand. */
@@ -81,4 +117,10 @@ export const expectations: Readonly<Record<Window, BySink>> = {
   "single-before-sink": lostBefore,
   "single-after-sink": lostAfter,
   "single-after-completion": skipped,
+  "approval-pending": performed,
+  "approved-not-consumed": performed,
+  "consumed-not-performed": lostBefore,
+  "content-changed": performed,
+  "expired-while-down": everywhere(expect("not-performed", 0, 0)),
+  "two-approvers": performed,
 };

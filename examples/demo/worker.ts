@@ -4,9 +4,10 @@ import { stdinClosed } from "../processes/stdin-closed.js";
 import { readChildSettings } from "./child-settings.js";
 import { servedTasks } from "./tasks.js";
 
-const { mode, servesAll } = readChildSettings();
-const { file, confirm } = servedTasks(mode);
-const client = connect({ url: process.env["PAWL_URL"] ?? "" });
+const { mode, servesAll, approval } = readChildSettings();
+const { file, confirm } = servedTasks(mode, approval);
+const { PAWL_URL: url = "", PAWL_TOKEN: token } = process.env;
+const client = connect({ url, ...(token === undefined ? {} : { token }) });
 const worker = await client.worker({ serve: servesAll ? [file, confirm] : [file] });
 process.stdout.write(`${JSON.stringify({ serving: true })}\n`);
 

@@ -25,6 +25,12 @@ const windows = [
   "single-before-sink",
   "single-after-sink",
   "single-after-completion",
+  "approval-pending",
+  "approved-not-consumed",
+  "consumed-not-performed",
+  "content-changed",
+  "expired-while-down",
+  "two-approvers",
 ];
 
 describe("the crash demo", () => {
