@@ -487,7 +487,8 @@ export const OperationService: GenService<{
     output: typeof GetOperationResponseSchema;
   },
   /**
-   * Lists operations of one run, or of a namespace by state. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_PAGE_TOKEN`.
+   * Lists operations of one run in the order of their first intents, or of a namespace by state: unsettled ones by the age of their runs, oldest first, all and settled ones in the
+   * order of their keys' hashes. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_PAGE_TOKEN`.
    *
    * @generated from rpc pawl.v1.OperationService.ListOperations
    */
