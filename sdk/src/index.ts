@@ -139,7 +139,7 @@ export {
   type SchemaOutput,
   type SchemaResult,
 } from "./schema.js";
-export type { ClientPerformOptions, StartOptions } from "./start-options.js";
+export type { ClientPerformOptions, OnExistingRun, StartOptions } from "./start-options.js";
 export {
   fromQueue,
   type OpenTask,

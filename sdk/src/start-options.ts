@@ -1,6 +1,14 @@
 import type { Duration } from "./duration.js";
 import type { StartSignalOptions } from "./messages.js";
 
+/** What a start does that finds a run under its id. */
+export type OnExistingRun =
+  | "attach"
+  | "refuse"
+  | "replace_open"
+  | "restart_failed"
+  | "restart_closed";
+
 /** How a run is started. */
 export interface StartOptions {
   /**
@@ -8,6 +16,18 @@ export interface StartOptions {
    * a `Conflict`. 1 to 200 bytes. Absent: a UUID, made before anything is sent.
    */
   readonly runId?: string;
+  /**
+   * What to do with a run that has this id, with the same workflow and input. `attach` (the default) changes nothing; `refuse`
+   * throws; `replace_open` terminates an open one and begins its next incarnation in one step; `restart_failed` begins the next
+   * incarnation of one that ended without completing; `restart_closed` of any that has ended. Where nothing is to be done the
+   * start attaches. A restart is refused while the outcome of an effect is unknown.
+   */
+  readonly onExisting?: OnExistingRun;
+  /**
+   * Tells this start from a second one: the same id again attaches, whatever became of the run meanwhile. 1 to 200 bytes, remembered for
+   * 24 hours at least. Absent: a UUID for each call, so that only what the SDK itself sends again is taken for the same.
+   */
+  readonly requestId?: string;
   /** For lists and people. At most 32, keys and values at most 200 bytes. */
   readonly labels?: Readonly<Record<string, string>>;
   /** W3C traceparent. Absent: the active span's, when OpenTelemetry is set up. */

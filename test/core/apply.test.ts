@@ -105,6 +105,7 @@ function startedValue(): Extract<EventBody, { case: "runStarted" }>["value"] {
     fingerprint: new Uint8Array(32),
     labels: [],
     traceparent: "",
+    requestId: "",
     principal: "",
   };
 }

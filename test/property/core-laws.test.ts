@@ -21,6 +21,7 @@ import { describe, expect, it } from "vitest";
 import { Machine, type Recorded, replay, throughDisk } from "../core/support/machine.js";
 import { findUnapprovedCalls } from "./support/approved-calls.js";
 import { findUnfoundedCalls } from "./support/effects.js";
+import { LeaseVersions } from "./support/lease-versions.js";
 import {
   approvalMoves,
   commandOf,
@@ -33,9 +34,15 @@ import {
   runMoves,
   startOf,
 } from "./support/moves.js";
+import { type Restart, restart, restartOf } from "./support/restarts.js";
 
-/** A move, or the loss of the last commits. */
-type Turn = Move | { readonly lostCommits: number };
+/** A move, a further start, or the loss of the last commits. */
+type Turn = Move | { readonly lostCommits: number } | Again;
+
+/** The run is started once more, as a caller that does not know better would. */
+interface Again {
+  readonly restart: Restart;
+}
 
 const crash = fc.record({ lostCommits: fc.nat({ max: 3 }) });
 
@@ -48,6 +55,18 @@ function withCrashes(moves: fc.Arbitrary<readonly Move[]>): fc.Arbitrary<readonl
         turns.splice(Math.min(place, turns.length), 0, lost);
       }
       return turns;
+    });
+}
+
+function withRestarts(turns: fc.Arbitrary<readonly Turn[]>): fc.Arbitrary<readonly Turn[]> {
+  return fc
+    .tuple(turns, fc.array(fc.tuple(fc.nat(60), restart), { maxLength: 4 }))
+    .map(([all, restarts]) => {
+      const more: Turn[] = [...all];
+      for (const [place, again] of restarts) {
+        more.splice(Math.min(place, more.length), 0, { restart: again });
+      }
+      return more;
     });
 }
 
@@ -70,6 +89,13 @@ function play(machine: Machine, turns: readonly Turn[], watcher: Watcher = {}): 
       }
       continue;
     }
+    if ("restart" in turn) {
+      machine.nowMs += turn.restart.waitMs;
+      if (machine.run?.kind === "run") {
+        machine.start(restartOf(turn.restart));
+      }
+      continue;
+    }
     machine.nowMs += turn.waitMs;
     const command = commandOf(machine.state, turn);
     watcher.before?.(machine.state, command);
@@ -82,7 +108,7 @@ function play(machine: Machine, turns: readonly Turn[], watcher: Watcher = {}): 
 /** Checks a law over random sequences on runs and on operations of scope NAMESPACE. */
 function always(law: (make: () => Machine, turns: readonly Turn[]) => void): void {
   fc.assert(
-    fc.property(plan, withCrashes(runMoves), (chosen, turns) => {
+    fc.property(plan, withRestarts(withCrashes(runMoves)), (chosen, turns) => {
       law(() => {
         const machine = new Machine();
         machine.start(startOf(chosen));
@@ -112,7 +138,7 @@ describe("whatever is asked, in whatever order, with crashes in between", () => 
 
   it("every invariant holds after every event, and nothing is left to do after every command", () => {
     fc.assert(
-      fc.property(plan, runMoves, (chosen, moves) => {
+      fc.property(plan, withRestarts(runMoves), (chosen, moves) => {
         const machine = new Machine((run) => expect(findViolations(run)).toEqual([]));
         machine.start(startOf(chosen));
         play(machine, moves, { after: ({ state }) => expect(findUnfinished(state)).toEqual([]) });
@@ -178,6 +204,44 @@ describe("whatever is asked, in whatever order, with crashes in between", () => 
   });
 });
 
+describe("however often a run is started", () => {
+  it("each request begins one incarnation at most, and incarnations are counted without a gap", () => {
+    always((make, turns) => {
+      const machine = make();
+      play(machine, turns);
+      const requests: string[] = [];
+      let incarnation = 1;
+      for (const { body, meta } of machine.events) {
+        if (body.case === "runRestarted") {
+          expect(body.value.incarnation).toBe(++incarnation);
+          requests.push(body.value.requestId);
+          expect(meta.number).toBeGreaterThan(1);
+        }
+      }
+      const { startRequests } = machine.state;
+      const remembered = startRequests.map(({ requestId }) => requestId);
+      expect(new Set(remembered).size).toBe(remembered.length);
+      expect(requests.slice(-1)).toEqual(remembered.slice(-1));
+    });
+  });
+
+  it("the same start again changes nothing", () => {
+    fc.assert(
+      fc.property(plan, withRestarts(runMoves), restart, (chosen, turns, again) => {
+        const machine = new Machine();
+        machine.start(startOf(chosen));
+        play(machine, turns);
+        machine.start(restartOf(again));
+        const count = machine.events.length;
+        const second = machine.start(restartOf(again));
+        expect(machine.events).toHaveLength(count);
+        expect(second.accepted ? second.reply.existing : true).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
 describe("however the claims, reports and calls of many workers meet", () => {
   it("a READY task goes to exactly one of many claimers", () => {
     fc.assert(
@@ -210,14 +274,9 @@ describe("however the claims, reports and calls of many workers meet", () => {
     always((make, turns) => {
       const machine = make();
       play(machine, turns);
-      const leases = new Map<number, number>();
+      const leases = new LeaseVersions();
       for (const { body } of machine.events) {
-        if (body.case === "taskLeased") {
-          expect(body.value.leaseVersion).toBe((leases.get(body.value.task) ?? 0) + 1);
-          leases.set(body.value.task, body.value.leaseVersion);
-        } else if (isReport(body)) {
-          expect(body.value.leaseVersion).toBe(leases.get(body.value.task));
-        }
+        leases.hear(body);
       }
     });
   });
@@ -228,7 +287,7 @@ describe("however the claims, reports and calls of many workers meet", () => {
       let final = finalParts(machine.state);
       play(
         machine,
-        turns.filter((turn) => !("lostCommits" in turn)),
+        turns.filter((turn) => !("lostCommits" in turn || "restart" in turn)),
         {
           after: ({ state }) => {
             const now = finalParts(state);
@@ -306,7 +365,10 @@ describe("the sequences of these tests", () => {
       play(machine, moves);
     }
     expect([...proposals].toSorted()).toEqual([...proposalTransitions.keys()].toSorted());
-    for (const moves of fc.sample(fc.tuple(plan, runMoves), { numRuns: 1500, seed: 7 })) {
+    for (const moves of fc.sample(fc.tuple(plan, withRestarts(runMoves)), {
+      numRuns: 1500,
+      seed: 7,
+    })) {
       const machine = new Machine(watch);
       machine.start(startOf(moves[0]));
       play(machine, moves[1]);
@@ -321,6 +383,7 @@ describe("the sequences of these tests", () => {
 
 const allEvents = [
   "runStarted",
+  "runRestarted",
   "taskLeased",
   "leaseEnded",
   "taskCompleted",
@@ -352,33 +415,6 @@ const allEvents = [
   "signalReceived",
   "inputAnswered",
 ];
-
-type Body = Recorded["body"];
-type Report = Extract<
-  Body,
-  {
-    case:
-      | "taskCompleted"
-      | "attemptFailed"
-      | "taskCancelled"
-      | "leaseEnded"
-      | "taskSuspended"
-      | "stepRecorded";
-  }
->;
-
-const reportCases: ReadonlySet<string> = new Set([
-  "taskCompleted",
-  "attemptFailed",
-  "taskCancelled",
-  "leaseEnded",
-  "taskSuspended",
-  "stepRecorded",
-]);
-
-function isReport(body: Body): body is Report {
-  return reportCases.has(body.case);
-}
 
 /** Everything of a state that may never change again, by a name for it. */
 function finalParts(run: MutableRun): Map<string, unknown> {

@@ -113,6 +113,7 @@ const event: WatchedEvent = {
   runNumber: 1,
   runId: "r",
   workflow: "w",
+  incarnation: 1,
   taskName: () => "t",
   operationKey: () => "",
   proposal: () => undefined,

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import {
   LabelSchema,
+  OnExisting,
   type StartRun,
   StartRunSchema,
   type StartSignal,
@@ -16,7 +17,7 @@ import { Closed, DefinitionInvalid, type PawlError, TooLarge } from "../errors.j
 import type { StartSignalOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
 import type { Run, WaitOptions } from "../run.js";
-import type { ClientPerformOptions, StartOptions } from "../start-options.js";
+import type { ClientPerformOptions, OnExistingRun, StartOptions } from "../start-options.js";
 import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import { ApprovalsClient } from "./approvals-client.js";
 import type { ClientCore } from "./client-core.js";
@@ -224,6 +225,23 @@ export class KernelClient implements Client {
   }
 }
 
+/** Code without types may name anything. */
+function policyOf(policy: OnExistingRun): OnExisting {
+  const known: Readonly<Record<OnExistingRun, OnExisting>> = {
+    attach: OnExisting.ATTACH,
+    refuse: OnExisting.REFUSE,
+    replace_open: OnExisting.REPLACE_OPEN,
+    restart_failed: OnExisting.RESTART_FAILED,
+    restart_closed: OnExisting.RESTART_CLOSED,
+  };
+  if (!Object.hasOwn(known, policy)) {
+    throw new DefinitionInvalid(
+      `Expected onExisting to be one of ${Object.keys(known).join(", ")}, but it is "${String(policy)}".`,
+    );
+  }
+  return known[policy];
+}
+
 /**
  * The encoded length of a start, at least.
  *
@@ -257,6 +275,12 @@ function buildStart({ workflow, plan }: Compiled, input: unknown, options: Start
     ),
     traceparent: options.traceparent ?? currentTraceparent(),
   });
+  const { onExisting = "attach" } = options;
+  if (onExisting !== "attach") {
+    start.onExisting = policyOf(onExisting);
+    start.requestId = randomUUID();
+  }
+  if (options.requestId !== undefined) start.requestId = checkId(options.requestId, "requestId");
   const payload = encodeValue(input, "input");
   if (payload !== undefined) start.input = payload;
   if (options.withSignal !== undefined) start.signal = buildSignal(options.withSignal);

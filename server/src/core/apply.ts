@@ -6,6 +6,7 @@ import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
+import { applyRunRestarted } from "./apply/run-restarted.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { applySignalReceived } from "./apply/signals.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
@@ -21,21 +22,13 @@ import {
 } from "./apply/tasks.js";
 import { applyTaskSuspended, applyWaitEnded } from "./apply/waits.js";
 import type { EventBody, EventMeta } from "./event.js";
-import { compilePlan } from "./plan/compile-plan.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
 import type { MutableRun } from "./state.js";
 
+export { compileRecordedPlan } from "./plan/compile-recorded.js";
+
 /** Finds the compiled form of a plan; callers keep a cache in front of `compilePlan`. */
 export type PlanSource = (bytes: Uint8Array) => CompiledPlan;
-
-/** Compiles a plan that was accepted once; a refusal now means that the history is not what was written. */
-export function compileRecordedPlan(bytes: Uint8Array): CompiledPlan {
-  const result = compilePlan(bytes);
-  if (!result.ok) {
-    throw new CorruptHistory("a recorded plan to compile", result.rejection.message);
-  }
-  return result.plan;
-}
 
 const ledgerPlan: CompiledPlan = {
   bytes: new Uint8Array(0),
@@ -209,6 +202,9 @@ function applyToRun(
     case "proposalDecided":
     case "proposalEnded":
       applyProposalEvent(run, body, meta, hooks);
+      break;
+    case "runRestarted":
+      applyRunRestarted(run, body.value, meta, hooks);
       break;
     case "runStarted":
     case "storeCreated":

@@ -5,6 +5,7 @@ import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wi
 import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import type { ProposalDisplayShape } from "@pawl/proto/v1/proposal_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import type { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
 
 /**
@@ -42,7 +43,7 @@ export type Command =
 /** A task by number or by name. */
 export type TaskRef = number | string;
 
-/** Begins a run, or says that it exists. */
+/** Begins a run, or says that it exists, or begins its next incarnation. */
 export interface StartRun {
   readonly kind: "StartRun";
   readonly namespace: string;
@@ -53,6 +54,10 @@ export interface StartRun {
   readonly fingerprint: Uint8Array;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
   readonly traceparent: string;
+  /** What to do with a run that exists. UNSPECIFIED: attach. */
+  readonly onExisting: OnExisting;
+  /** Tells this request from a second one. Empty: it has none. */
+  readonly requestId: string;
   /** A signal sent with the start; undefined: none. */
   readonly signal?: Omit<SendSignal, "kind" | "expectedVersion"> | undefined;
 }
@@ -164,6 +169,8 @@ export interface SendSignal {
 /** Answers or declines an input request. */
 export interface ProvideInput {
   readonly kind: "ProvideInput";
+  /** Incarnation of the run that the request is of. */
+  readonly incarnation: number;
   readonly input: number;
   readonly expectedVersion: number;
   readonly answer:
@@ -317,6 +324,8 @@ export interface TerminateRun {
 /** Resolves a review. */
 export interface ResolveReview {
   readonly kind: "ResolveReview";
+  /** Incarnation of the run that the review is of. */
+  readonly incarnation: number;
   readonly review: number;
   readonly expectedVersion: number;
   readonly choice: ReviewChoice;

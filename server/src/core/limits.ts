@@ -29,6 +29,8 @@ export const limits = {
   labelsMax: 32,
   /** A failure, encoded. */
   failureBytesMax: 16_384,
+  /** Times that one run may begin once more within 24 hours. */
+  restartsPerDayMax: 256,
   /** Steps of one run. */
   stepsMax: 100_000,
   /** Waits of one run, those included that have ended. */

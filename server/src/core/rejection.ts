@@ -13,6 +13,7 @@ export type RejectionReason =
   | "PAWL_INPUT_NOT_FOUND"
   | "PAWL_ANSWER_REFUSED"
   | "PAWL_FINGERPRINT_CONFLICT"
+  | "PAWL_RUN_EXISTS"
   | "PAWL_STALE_VERSION"
   | "PAWL_STALE_INTENT"
   | "PAWL_LEASE_LOST"
@@ -69,6 +70,10 @@ export type RejectionDetail =
   | {
       readonly case: "storeRewound";
       readonly value: { positionEpoch: number; storeEpoch: number; keptSequence: bigint };
+    }
+  | {
+      readonly case: "runExists";
+      readonly value: { runId: string; incarnation: number; status: string };
     }
   | {
       readonly case: "dataLoss";

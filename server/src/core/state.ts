@@ -14,6 +14,7 @@ import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { CompiledPlan, TaskSpec } from "./plan/task-spec.js";
+import type { StartRequest } from "./start-requests.js";
 
 /**
  * The state of one aggregate: a run, or an operation of scope NAMESPACE, which is stored like a run.
@@ -26,6 +27,14 @@ export interface MutableRun {
   namespace: string;
   runId: string;
   incarnation: number;
+  /** Lease versions of this incarnation are above it: no lease of an earlier one counts. 0 in the first. */
+  leaseVersionBase: number;
+  /** Number of the event that began this incarnation. */
+  begunAtEvent: number;
+  /** Number of the first proposal of this incarnation: those of earlier ones keep their numbers, so that no decision ever reaches another. */
+  proposalBase: number;
+  /** Requests that began an incarnation, as long as they are remembered. */
+  startRequests: readonly StartRequest[];
   workflow: string;
   status: RunStatus;
   version: number;

@@ -7,6 +7,8 @@ import { decideFollowUp } from "../core/decide/follow-up.js";
 import { decide, decideStartRun } from "../core/decide.js";
 import type { Decision } from "../core/decision.js";
 import type { EventBody } from "../core/event.js";
+import type { Rejection } from "../core/rejection.js";
+import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import type { FaultLog } from "./fault-log.js";
 import type { KernelClock } from "./kernel-clock.js";
@@ -18,6 +20,8 @@ import type { Resident } from "./resident.js";
 import type { Turns } from "./turns.js";
 import type { Waiters } from "./waiters.js";
 
+type Accepted = Extract<Decision, { readonly accepted: true }>;
+
 /** What deciding needs of the loop. */
 export interface DeciderParts {
   readonly clock: KernelClock;
@@ -27,6 +31,8 @@ export interface DeciderParts {
   readonly turns: Turns;
   readonly faults: FaultLog;
   readonly waiters: Waiters;
+  /** Asked before a run begins once more: why it must be refused now, or undefined. */
+  readonly admit: () => Rejection | undefined;
   /** Has a receiver released with the turn that gathers. */
   readonly register: (receiver: Receiver) => void;
 }
@@ -61,11 +67,26 @@ export class Decider {
           ? decideStartRun(resident.run, command, context)
           : decide(resident.run, this.#parts.work.withMemory(resident, command), context);
       if (decision.accepted && decision.events.length > 0) {
-        this.#applyAll(resident, decision.events, context.nowMs);
+        return this.#carryOut(resident, command, decision, context.nowMs);
       }
       return decision;
     });
     return toOutcome(decided, resident);
+  }
+
+  /** Applies what was decided. A run that begins once more is new work: it is refused while new runs are. */
+  #carryOut(resident: Resident, { kind }: Command, decision: Accepted, nowMs: number): Decision {
+    const begins =
+      kind === "StartRun" && decision.events.some((event) => event.case === "runRestarted");
+    const refusal = begins ? this.#parts.admit() : undefined;
+    if (refusal !== undefined) {
+      return { accepted: false, rejection: refusal };
+    }
+    this.#applyAll(resident, decision.events, nowMs);
+    if (begins) {
+      this.#parts.work.began(resident.run);
+    }
+    return decision;
   }
 
   /** What a decision may know beside the state: the time, the principal, chance. Valid until the next call. */
@@ -128,6 +149,9 @@ export class Decider {
     if (this.#closed.length > 0) {
       for (const closed of this.#closed.splice(0)) {
         this.#parts.work.openRuns.remove();
+        if (isRunOpen(closed.run.status)) {
+          continue; // It was replaced: whoever waits for its end waits for that of the next incarnation.
+        }
         this.#parts.waiters.closed(closed.number, closed.run, (receiver) =>
           this.#parts.register(receiver),
         );

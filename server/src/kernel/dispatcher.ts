@@ -12,6 +12,7 @@ export type LeaseOut = (resident: Resident, task: number, session: Session) => b
 export type FindRun = (number: number) => Resident | undefined | Promise<void>;
 
 interface Queue {
+  readonly key: string;
   readonly ready: ReadyQueue;
   /** Sessions that serve it; the first that can take is next, then goes last. */
   readonly sessions: Session[];
@@ -48,12 +49,7 @@ export class Dispatcher {
   push(runNumber: number, run: Run, task: number): void {
     const spec = run.plan.tasks[task];
     if (spec !== undefined) {
-      this.pushNamed(
-        queueKey(run.namespace, spec.queue, spec.kind),
-        runNumber,
-        task,
-        spec.priority,
-      );
+      this.pushNamed(keyOf(run, task), runNumber, task, spec.priority);
     }
   }
 
@@ -172,6 +168,9 @@ export class Dispatcher {
     if (found === undefined || state?.status !== TaskStatus.READY) {
       return false;
     }
+    if (found.run.incarnation > 1 && keyOf(found.run, task) !== queue.key) {
+      return false; // It is from an earlier incarnation, whose plan was another.
+    }
     if (!this.#lease(found, task, session)) {
       return false;
     }
@@ -191,7 +190,7 @@ export class Dispatcher {
   #queue(key: string): Queue {
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = { ready: new ReadyQueue(), sessions: [], isListed: false, lastServed: 0 };
+      queue = { key, ready: new ReadyQueue(), sessions: [], isListed: false, lastServed: 0 };
       this.#queues.set(key, queue);
     }
     return queue;
@@ -208,6 +207,12 @@ export class Dispatcher {
 /** Name of the ready queue of a kind within a queue. Ids hold no NUL, so it is injective. */
 export function queueKey(namespace: string, queue: string, kind: string): string {
   return `${namespace}\0${queue}\0${kind}`;
+}
+
+/** The ready queue that a task of a run is in. */
+function keyOf(run: Run, task: number): string {
+  const spec = run.plan.tasks[task];
+  return queueKey(run.namespace, spec?.queue ?? "", spec?.kind ?? "");
 }
 
 /** The first session that can take a task; it goes last, so that sessions take turns. */

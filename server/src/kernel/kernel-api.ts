@@ -126,6 +126,8 @@ export interface WatchedEvent {
   readonly runNumber: number;
   readonly runId: string;
   readonly workflow: string;
+  /** Which execution of the run the event is of. */
+  readonly incarnation: number;
   readonly taskName: (number: number) => string;
   readonly operationKey: (number: number) => string;
   /** What a proposal of the run is; its state may be later than the event. */

@@ -97,6 +97,7 @@ export class Loop {
       turns: this.#turns,
       faults: this.faults,
       waiters: this.waiters,
+      admit: parts.admit,
       register: (receiver) => this.register(receiver),
     });
     this.#beginner = new Beginner({

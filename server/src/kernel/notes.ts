@@ -51,10 +51,14 @@ export function noteOf(body: EventBody, run: Run, runNumber: number): Note | und
       const parts = subject === ReviewSubject.OPERATION ? { operation } : { task };
       const fields = fieldsOf(run, runNumber, subject === ReviewSubject.RUN ? {} : parts);
       const message = "A person must decide: see pawl reviews list";
-      return { level: "warn", message, fields: { ...fields, reviewId: `${runNumber}-${review}` } };
+      return {
+        level: "warn",
+        message,
+        fields: { ...fields, reviewId: reviewIdOf(run, runNumber, review) },
+      };
     }
     case "reviewResolved": {
-      const reviewId = `${runNumber}-${body.value.review}`;
+      const reviewId = reviewIdOf(run, runNumber, body.value.review);
       const fields = { ...fieldsOf(run, runNumber, {}), reviewId };
       return { level: "info", message: "A review was resolved", fields };
     }
@@ -73,6 +77,11 @@ export function noteOf(body: EventBody, run: Run, runNumber: number): Note | und
     default:
       return undefined;
   }
+}
+
+/** As the API names it. */
+function reviewIdOf({ incarnation }: Run, runNumber: number, review: number): string {
+  return `${runNumber}-${review}${incarnation === 1 ? "" : `-${incarnation}`}`;
 }
 
 /** Writes the notes of a commit. */

@@ -193,6 +193,7 @@ function watchHubOf(parts: WatchedLogParts, positions: PositionCodec): WatchHub 
   const { loop } = parts;
   return new WatchHub({
     positions,
+    names: parts.history.names,
     head: () => loop.durableHead,
     catchUp: (filter, after, through) => readWatched(parts, { filter, after, through }),
     isClosed: (runNumber) => loop.isClosed(runNumber),

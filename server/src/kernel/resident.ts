@@ -13,9 +13,11 @@ export interface StoredState {
   readonly parts: StoredParts | undefined;
   /** Index rows that stand in the store and may go again (visibility, timer, ready, lease), by key as latin1; each with a number that changes with its value. */
   readonly index: ReadonlyMap<string, number>;
-  /** Operations whose operation keys are stored; they stay for good. */
-  readonly operationKeys: number;
-  /** Proposals whose operation keys are stored; they stay for good. */
+  /** Which incarnation of the run the rows tell of. */
+  readonly incarnation: number;
+  /** Operation keys that are stored, by number; they stay until the run begins once more. */
+  readonly operationKeys: readonly string[];
+  /** Proposals whose operation keys are stored; they stay as long. */
   readonly proposalKeys: number;
   /** Bytes of the run row, and of its parts when last written whole. */
   readonly bytes: number;
@@ -40,7 +42,8 @@ export const nothingStored: StoredState = {
   chunks: CHUNK_ORIGIN,
   parts: undefined,
   index: new Map(),
-  operationKeys: 0,
+  incarnation: 0,
+  operationKeys: [],
   proposalKeys: 0,
   bytes: 0,
 };

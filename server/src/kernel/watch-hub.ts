@@ -1,8 +1,8 @@
-import type { Proposal, Review } from "../core/state.js";
 import { decodeEvents } from "./decode-events.js";
-import type { StoredEvent, WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
+import type { WatchedEvent, Watcher, WatchListener } from "./kernel-api.js";
 import type { Position, PositionCodec } from "./position.js";
 import type { Resident } from "./resident.js";
+import type { EventNames } from "./storage/event-names.js";
 import type { Turn } from "./turn.js";
 
 /** Bytes that a watcher may leave untaken before it is ended. */
@@ -39,6 +39,7 @@ export interface WatchHubParts {
   readonly positions: PositionCodec;
   readonly head: () => Position;
   readonly catchUp: CatchUp;
+  readonly names: EventNames;
   /** True when the run has ended as far as is durable. */
   readonly isClosed: (runNumber: number) => Promise<boolean>;
 }
@@ -124,7 +125,8 @@ export class WatchHub {
         ) {
           continue;
         }
-        const ofSlice = decoded.get(index) ?? describeEvents(resident, [...decodeEvents(slice)]);
+        const ofSlice =
+          decoded.get(index) ?? this.#parts.names.describe(resident, [...decodeEvents(slice)]);
         decoded.set(index, ofSlice);
         events.push(...ofSlice);
         bytes += slice.bytes.length;
@@ -259,24 +261,4 @@ export function matchesFilter(filter: WatchFilter, resident: Resident): boolean 
     : (run.kind === "run" || filter.withLedgers === true) &&
         run.namespace === filter.namespace &&
         (filter.workflow === "" || run.workflow === filter.workflow);
-}
-
-/** Events with what is needed to name their tasks and operations. */
-export function describeEvents(resident: Resident, events: readonly StoredEvent[]): WatchedEvent[] {
-  const { run } = resident;
-  const taskName = (number: number): string => run.plan.tasks[number]?.name ?? "";
-  const operationKey = (number: number): string => run.operations[number]?.declaration.key ?? "";
-  const proposal = (number: number): Proposal | undefined => run.proposals[number];
-  const review = (number: number): Review | undefined => run.reviews[number];
-  const runNumber = resident.number;
-  return events.map((event) => ({
-    runNumber,
-    runId: run.runId,
-    workflow: run.workflow,
-    taskName,
-    operationKey,
-    proposal,
-    review,
-    event,
-  }));
 }

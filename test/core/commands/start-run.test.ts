@@ -27,6 +27,7 @@ describe("StartRun", () => {
           labels,
           traceparent: "00-a",
           principal: "ann",
+          requestId: "",
         },
       });
   });

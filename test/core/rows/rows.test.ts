@@ -1,5 +1,6 @@
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { CorruptHistory } from "@pawl/server/core/apply/corrupt.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
 import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
@@ -27,6 +28,8 @@ function halfway(): Machine {
     fingerprint: fingerprint(1),
     labels: [],
     traceparent: "",
+    onExisting: OnExisting.UNSPECIFIED,
+    requestId: "",
   });
   machine.do({ kind: "LeaseTask", task: 0, sessionId: "s1", worker: "w1" });
   for (const name of ["one", "two"]) {

@@ -1,6 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type {
   CancelRun,
   ChangeTask,
@@ -42,6 +43,8 @@ export function startRun(plan: CompiledPlan, parts: Partial<StartRun> = {}): Sta
     fingerprint: fingerprint(1),
     labels: [],
     traceparent: "",
+    onExisting: OnExisting.UNSPECIFIED,
+    requestId: "",
     ...parts,
   };
 }
@@ -152,7 +155,7 @@ export function sendSignal(parts: Partial<SendSignal> = {}): SendSignal {
 /** Answers input request 0 with 5. */
 export function provideInput(parts: Partial<ProvideInput> = {}): ProvideInput {
   const answer = { case: "given", value: payload(5) } as const;
-  return { kind: "ProvideInput", input: 0, expectedVersion: 1, answer, ...parts };
+  return { kind: "ProvideInput", incarnation: 1, input: 0, expectedVersion: 1, answer, ...parts };
 }
 
 /** Records the step `draw` of task 0. */
@@ -282,6 +285,7 @@ export function resolveReview(
 ): ResolveReview {
   return {
     kind: "ResolveReview",
+    incarnation: 1,
     review: 0,
     expectedVersion: 1,
     choice,

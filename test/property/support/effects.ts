@@ -32,7 +32,11 @@ class Judge {
   private readonly reviews = new Map<number, number>();
 
   hear({ body, meta }: Recorded): void {
-    if (body.case === "operationIntended") {
+    if (body.case === "runRestarted") {
+      // Numbers begin anew, and so do keys.
+      this.operations.clear();
+      this.reviews.clear();
+    } else if (body.case === "operationIntended") {
       this.hearIntent(body.value, meta);
     } else if (body.case === "operationObserved") {
       this.hearOutcome(body.value, meta);

@@ -3,6 +3,7 @@ import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operat
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type {
   Command,
   Finding,
@@ -208,6 +209,8 @@ export function startOf(chosen: CompiledPlan): StartRun {
     fingerprint: fingerprint(1),
     labels: [{ key: "team", value: "a" }],
     traceparent: "",
+    onExisting: OnExisting.UNSPECIFIED,
+    requestId: "",
   };
 }
 
@@ -440,6 +443,7 @@ function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
   );
   return {
     kind: "ResolveReview",
+    incarnation: run.incarnation,
     review: review?.number ?? 0,
     expectedVersion: (review?.version ?? 1) - move.stale,
     choice,

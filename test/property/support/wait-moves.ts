@@ -42,6 +42,7 @@ export function provisionOf(run: Run, move: Move): Exclude<Command, StartRun> {
   const input = among.length === 0 ? undefined : oneOf(among, move.which);
   return {
     kind: "ProvideInput",
+    incarnation: run.incarnation,
     input: input?.number ?? 0,
     expectedVersion: (input?.version ?? 1) - move.stale,
     answer:

@@ -1,4 +1,4 @@
-import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { OnExisting, RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { type Case, long, noRun, refused } from "./error-case.js";
 import { json, oneTask } from "./fixtures.js";
 
@@ -32,6 +32,18 @@ export const runCases: readonly Case[] = [
   })),
   refused(run.startAndAwait, "ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT", ({ open }) => ({
     run: oneTask(open.runId, "k", { workflow: "other" }),
+  })),
+  refused(run.startAndAwait, "ALREADY_EXISTS PAWL_RUN_EXISTS", ({ open }) => ({
+    run: oneTask(open.runId, "k", { onExisting: OnExisting.REFUSE }),
+  })),
+  refused(run.startAndAwait, "FAILED_PRECONDITION PAWL_OPERATIONS_UNSETTLED", ({ open }) => ({
+    run: oneTask(open.runId, "k", { onExisting: OnExisting.REPLACE_OPEN, requestId: "q" }),
+  })),
+  refused(run.startAndAwait, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ done }) => ({
+    run: oneTask(done.runId, "k", { onExisting: OnExisting.RESTART_CLOSED }),
+  })),
+  refused(run.startAndAwait, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ done }) => ({
+    run: oneTask(done.runId, "k", { requestId: long }),
   })),
   refused(run.getRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.getRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),

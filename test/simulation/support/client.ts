@@ -1,4 +1,5 @@
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
 import type { Target } from "@pawl/server/kernel/outcome.js";
 import { payload } from "../../core/support/values.js";
@@ -139,6 +140,8 @@ function startOrder(runId: string, workflow: Workflow): Order {
       fingerprint: fingerprintOf(runId, workflow.name),
       labels: [],
       traceparent: "",
+      onExisting: OnExisting.UNSPECIFIED,
+      requestId: "",
     },
   };
 }

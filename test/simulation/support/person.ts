@@ -10,6 +10,7 @@ interface SeenReview {
   readonly runNumber: number;
   readonly review: number;
   readonly version: number;
+  readonly incarnation: number;
   /** Empty for a review of a task. */
   readonly operationKey: string;
   /** From when on it is known what the call did, by kernel time. */
@@ -77,6 +78,7 @@ export class Person extends Caller {
       target: { kind: "number", number: review.runNumber },
       command: {
         kind: "ResolveReview",
+        incarnation: review.incarnation,
         review: review.review,
         expectedVersion: review.version,
         choice,
@@ -112,5 +114,14 @@ function seen(
   const isSettledAtMs =
     operation === undefined ? 0 : operation.callByMs + operation.declaration.settleMs;
   const operationKey = operation?.declaration.key ?? "";
-  return { ...at, review: number, version, operationKey, settledAtMs: isSettledAtMs, choices };
+  const { incarnation } = run;
+  return {
+    ...at,
+    incarnation,
+    review: number,
+    version,
+    operationKey,
+    settledAtMs: isSettledAtMs,
+    choices,
+  };
 }

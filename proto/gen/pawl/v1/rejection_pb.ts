@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIskECglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSABCCAoGZGV0YWlsYgZwcm90bzM");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIvMECglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSAASKAoKcnVuX2V4aXN0cxg2IAEoCzISLnBhd2wudjEuUnVuRXhpc3RzSABCCAoGZGV0YWlsYgZwcm90bzM");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -421,6 +421,41 @@ export const PermissionDeniedSchema: GenMessage<PermissionDenied> = /*@__PURE__*
   messageDesc(file_pawl_v1_rejection, 10);
 
 /**
+ * A run that was to be new exists.
+ *
+ * @generated from message pawl.v1.RunExists
+ */
+export type RunExists = Message<"pawl.v1.RunExists"> & {
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Which execution under this id.
+   *
+   * @generated from field: uint32 incarnation = 2;
+   */
+  incarnation: number;
+
+  /**
+   * Where it stands, as a word, for example `RUNNING`.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message pawl.v1.RunExists.
+ * Use `create(RunExistsSchema)` to create a new message.
+ */
+export const RunExistsSchema: GenMessage<RunExists> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 11);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * Items of a batch carry it in their results. A call that fails as a whole ends with a gRPC status whose details (the trailer `grpc-status-details-bin`, a
@@ -537,6 +572,14 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: PermissionDenied;
     case: "permissionDenied";
+  } | {
+    /**
+     * It exists.
+     *
+     * @generated from field: pawl.v1.RunExists run_exists = 54;
+     */
+    value: RunExists;
+    case: "runExists";
   } | { case: undefined; value?: undefined };
 };
 
@@ -545,5 +588,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 11);
+  messageDesc(file_pawl_v1_rejection, 12);
 

@@ -741,6 +741,70 @@ export function decodePermissionDenied(bytes: Uint8Array): PermissionDeniedShape
   return readPermissionDenied(r, r.limit);
 }
 
+/** A plain `pawl.v1.RunExists`; its fields are described in rejection_pb.ts. */
+export interface RunExistsShape {
+  runId: string;
+  incarnation: number;
+  status: string;
+}
+
+/** Appends the fields of a `pawl.v1.RunExists`. */
+export function writeRunExists(w: WireWriter, m: RunExistsShape): void {
+  if (m.runId !== "") {
+    w.tag(10);
+    w.string(m.runId);
+  }
+  if (m.incarnation !== 0) {
+    w.tag(16);
+    w.varint32(m.incarnation);
+  }
+  if (m.status !== "") {
+    w.tag(26);
+    w.string(m.status);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.RunExists` up to `end`, which is the reader's limit. */
+export function readRunExists(r: WireReader, end: number): RunExistsShape {
+  let runId: string = "";
+  let incarnation: number = 0;
+  let status: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        runId = r.string();
+        break;
+      case 16:
+        incarnation = r.varint32();
+        break;
+      case 26:
+        status = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    runId,
+    incarnation,
+    status,
+  };
+}
+
+/** Encodes a `pawl.v1.RunExists` into bytes of its own. */
+export function encodeRunExists(m: RunExistsShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunExists(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.RunExists`; its bytes fields are views of `bytes`. */
+export function decodeRunExists(bytes: Uint8Array): RunExistsShape {
+  const r = new WireReader(bytes);
+  return readRunExists(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -757,6 +821,7 @@ export interface RejectionShape {
     | { case: "dataLoss"; value: DataLossShape }
     | { case: "notEntitled"; value: NotEntitledShape }
     | { case: "permissionDenied"; value: PermissionDeniedShape }
+    | { case: "runExists"; value: RunExistsShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -824,6 +889,13 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.tag(362);
       const at = w.begin();
       writeNotEntitled(w, m.detail.value);
+      w.end(at);
+      break;
+    }
+    case "runExists": {
+      w.tag(434);
+      const at = w.begin();
+      writeRunExists(w, m.detail.value);
       w.end(at);
       break;
     }
@@ -895,6 +967,10 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 362:
         detail = { case: "notEntitled", value: readNotEntitled(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 434:
+        detail = { case: "runExists", value: readRunExists(r, r.enter()) };
         r.leave(end);
         break;
       case 458:

@@ -3,6 +3,7 @@
 // wins; unknown fields are dropped; bytes are views of the input; groups, and lengths beyond the enclosing message,
 // are refused; a known field with a foreign wire type is skipped like an unknown one.
 
+import type { OnExisting } from "./run_service_pb.js";
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
@@ -24,6 +25,8 @@ export interface StartRunShape {
   correlation: number;
   wait: boolean;
   signal?: StartSignalShape | undefined;
+  onExisting: OnExisting;
+  requestId: string;
 }
 
 /** Appends the fields of a `pawl.v1.StartRun`. */
@@ -68,6 +71,14 @@ export function writeStartRun(w: WireWriter, m: StartRunShape): void {
     writeStartSignal(w, m.signal);
     w.end(at);
   }
+  if (m.onExisting !== 0) {
+    w.tag(80);
+    w.int32(m.onExisting);
+  }
+  if (m.requestId !== "") {
+    w.tag(90);
+    w.string(m.requestId);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StartRun` up to `end`, which is the reader's limit. */
@@ -81,6 +92,8 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
   let correlation: number = 0;
   let wait: boolean = false;
   let signal: StartSignalShape | undefined;
+  let onExisting: OnExisting = 0;
+  let requestId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -113,6 +126,12 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
         signal = readStartSignal(r, r.enter());
         r.leave(end);
         break;
+      case 80:
+        onExisting = r.int32() as OnExisting;
+        break;
+      case 90:
+        requestId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -127,6 +146,8 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
     correlation,
     wait,
     signal,
+    onExisting,
+    requestId,
   };
 }
 

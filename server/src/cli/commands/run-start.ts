@@ -4,7 +4,12 @@ import { resolve } from "node:path";
 import { create, fromJsonString } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
-import { type StartRunResult, StartRunResultSchema } from "@pawl/proto/v1/run_service_pb.js";
+import {
+  OnExisting,
+  OnExistingSchema,
+  type StartRunResult,
+  StartRunResultSchema,
+} from "@pawl/proto/v1/run_service_pb.js";
 import type { Command } from "commander";
 import { usageError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
@@ -12,13 +17,15 @@ import type { CliContext } from "../context.js";
 import { refusedBy } from "../describe-error.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
-import { addKernelOptions, type KernelOptions, keyValue } from "../options.js";
+import { addKernelOptions, enumWordOption, type KernelOptions, keyValue } from "../options.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface StartOptions extends KernelOptions {
   readonly plan: string;
   readonly input?: string;
   readonly id?: string;
+  readonly onExisting: OnExisting;
+  readonly requestId?: string;
   readonly label?: readonly (readonly [string, string])[];
 }
 
@@ -31,6 +38,16 @@ export function addRunStart(group: Command, context: CliContext): void {
     .requiredOption("--plan <file>", "the plan, a file in protobuf's JSON form of pawl.v1.Plan")
     .option("--input <json>", "the run's input: JSON, or @FILE with JSON in it")
     .option("--id <run>", "id of the run, the identity of the start (default: a new UUID)")
+    .option(
+      "--on-existing <policy>",
+      "what to do with a run of this id: attach, refuse, replace-open, restart-failed, restart-closed",
+      enumWordOption(OnExistingSchema),
+      OnExisting.ATTACH,
+    )
+    .option(
+      "--request-id <id>",
+      "tells this start from a second one; give it again to send the same (default: a new UUID)",
+    )
     .option("--label <key=value>", "a label for lists; may be given again", keyValue);
   addKernelOptions(command).action(async (workflow: string, options: StartOptions) => {
     const plan = await readPlan(context, options.plan);
@@ -41,6 +58,8 @@ export function addRunStart(group: Command, context: CliContext): void {
         plan,
         input,
         runId: options.id ?? randomUUID(),
+        onExisting: options.onExisting,
+        requestId: options.requestId ?? randomUUID(),
         labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
       }),
     );
@@ -52,13 +71,23 @@ interface Start {
   readonly plan: Plan;
   readonly input: Payload | undefined;
   readonly runId: string;
+  readonly onExisting: OnExisting;
+  readonly requestId: string;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
 }
 
 async function startRun(session: KernelSession, start: Start): Promise<void> {
   const { kernel, namespace, followUps } = session;
-  const { workflow, plan, input, runId, labels } = start;
-  const run = { workflow, plan, runId, labels: [...labels], ...(input && { input }) };
+  const { workflow, plan, input, runId, labels, onExisting, requestId } = start;
+  const run = {
+    workflow,
+    plan,
+    runId,
+    onExisting,
+    requestId,
+    labels: [...labels],
+    ...(input && { input }),
+  };
   const { results, position } = await kernel.runs.startRuns(
     { namespace, runs: [run] },
     { timeoutMs: CALL_TIMEOUT_MS },
@@ -82,10 +111,14 @@ function printStarted(
     return;
   }
   const name = `Run ${out.style("bold", clean(runId))} of workflow "${clean(workflow)}"`;
+  const begun =
+    result.incarnation > 1
+      ? `begins once more, as incarnation ${result.incarnation}`
+      : "is started";
   out.lines(
     result.existing
       ? `${name} existed already with the same request; nothing was changed.`
-      : `${name} is started: its start is durable, and its tasks wait for workers.`,
+      : `${name} ${begun}: its start is durable, and its tasks wait for workers.`,
   );
   out.next([followUps.command("run watch", [runId]), followUps.command("why", [runId])]);
 }

@@ -2,6 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
+import { noRequests } from "../start-requests.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
 import { emptyIndices, noWaits } from "./indices.js";
@@ -19,6 +20,9 @@ export function applyRunStarted(
   run.namespace = event.namespace;
   run.runId = event.runId;
   run.incarnation = event.incarnation;
+  if (event.requestId !== "") {
+    run.startRequests = [{ requestId: event.requestId, atMs: meta.atMs }];
+  }
   run.workflow = event.workflow;
   run.input = keepBytes(event.input);
   run.fingerprint = keepBytes(event.fingerprint);
@@ -27,15 +31,20 @@ export function applyRunStarted(
   run.principal = event.principal;
   run.startedAtMs = meta.atMs;
   run.eventCount = meta.number;
-  run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs));
+  run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, 0));
   run.openTasks = plan.tasks.length;
+  announceReady(run, hooks);
+  return run;
+}
+
+/** Tells of the tasks that are READY as a run begins. */
+export function announceReady(run: MutableRun, hooks: ApplyHooks): void {
   for (const task of run.tasks) {
     if (task.status === TaskStatus.READY) {
       hooks.taskMoved(run, task.number);
       hooks.taskReady(run, task.number);
     }
   }
-  return run;
 }
 
 /** A state without tasks, operations, steps, reviews or waits. */
@@ -45,6 +54,10 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     namespace: "",
     runId: "",
     incarnation: 1,
+    leaseVersionBase: 0,
+    begunAtEvent: 1,
+    proposalBase: 0,
+    startRequests: noRequests,
     workflow: "",
     status: RunStatus.RUNNING,
     version: 1,
@@ -91,8 +104,11 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
 const noBytes = new Uint8Array(0);
 const none = emptyIndices();
 
-/** A task in its first state: READY when it needs nothing, BLOCKED otherwise. */
-export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
+/**
+ * A task in its first state: READY when it needs nothing, BLOCKED otherwise.
+ * @param leaseVersion what its first lease is above: `leaseVersionBase` of its run.
+ */
+export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: number): MutableTask {
   const isReady = spec.needs.length === 0;
   return {
     number: spec.number,
@@ -100,7 +116,7 @@ export function newTask(spec: TaskSpec, startedAtMs: number): MutableTask {
     version: 0,
     attempt: 0,
     usedAttempts: 0,
-    leaseVersion: 0,
+    leaseVersion,
     sessionId: "",
     worker: "",
     firstReadyAtMs: isReady ? startedAtMs : 0,

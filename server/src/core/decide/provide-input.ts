@@ -22,7 +22,7 @@ import { endWait, isDue } from "./end-waits.js";
 export function decideProvideInput(run: Run, command: ProvideInput, ctx: DecideContext): Decision {
   const input = run.inputs[command.input];
   const wait = input === undefined ? undefined : run.waits[input.wait];
-  if (input === undefined || wait === undefined) {
+  if (input === undefined || wait === undefined || command.incarnation !== run.incarnation) {
     return reject(notFound("input", `${command.input}`));
   }
   if (input.status === InputStatus.ANSWERED) {

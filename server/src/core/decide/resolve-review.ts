@@ -27,7 +27,7 @@ export function decideResolveReview(
   ctx: DecideContext,
 ): Decision {
   const review = run.reviews[command.review];
-  if (review === undefined) {
+  if (review === undefined || command.incarnation !== run.incarnation) {
     return reject(notFound("review", `${command.review}`));
   }
   if (review.resolvedAtMs !== 0) {

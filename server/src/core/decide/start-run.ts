@@ -1,55 +1,105 @@
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRun } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
-import { fingerprintConflict } from "../rejection.js";
+import { fingerprintConflict, type Rejection } from "../rejection.js";
 import type { Run } from "../state.js";
+import { isRunOpen, runStatusName } from "../transitions.js";
+import { restartRun } from "./restart-run.js";
 import { decideSendSignal, receivedSignal } from "./send-signal.js";
 
 /**
- * Begins a run. An existing one with the same fingerprint is answered `existing`, another fingerprint is refused; a signal beside the
- * start reaches it too. Refusals, in order: fingerprint conflict, those of the signal.
+ * Begins a run. An existing one with another fingerprint is refused whatever the policy. Else a request that began one of its incarnations
+ * is answered `existing`, and any other by its policy. Refusals, in order: fingerprint conflict, run exists, operations unsettled, overloaded, those of a
+ * signal beside it, which also reaches a run that exists.
  */
 export function decideStartRun(
   run: Run | undefined,
   command: StartRun,
   ctx: DecideContext,
 ): Decision {
-  if (run !== undefined) {
-    return equalBytes(run.fingerprint, command.fingerprint)
-      ? signalExisting(run, command, ctx)
-      : reject(
-          fingerprintConflict({
-            entity: "run",
-            id: command.runId,
-            recorded: run.fingerprint,
-            received: command.fingerprint,
-            differs: run.workflow === command.workflow ? "input" : "workflow",
-          }),
-        );
+  if (run === undefined) {
+    return accept([startedOf(command, ctx), ...signalsOf(command, ctx)]);
   }
-  const started: EventBody[] = [
-    {
-      case: "runStarted",
-      value: {
-        namespace: command.namespace,
-        runId: command.runId,
-        incarnation: 1,
-        workflow: command.workflow,
-        plan: command.plan.bytes,
-        input: command.input,
-        fingerprint: command.fingerprint,
-        labels: command.labels.map((label) => ({ ...label })),
-        traceparent: command.traceparent,
-        principal: ctx.principal,
-      },
+  if (!equalBytes(run.fingerprint, command.fingerprint)) {
+    return reject(conflictOf(run, command));
+  }
+  if (isRemembered(run, command.requestId)) {
+    return signalExisting(run, command, ctx);
+  }
+  if (command.onExisting === OnExisting.REFUSE) {
+    return reject(runExists(run));
+  }
+  return mustRestart(run, command.onExisting)
+    ? restartRun(run, command, ctx)
+    : signalExisting(run, command, ctx);
+}
+
+function startedOf(command: StartRun, ctx: DecideContext): Started {
+  return {
+    case: "runStarted",
+    value: {
+      namespace: command.namespace,
+      runId: command.runId,
+      incarnation: 1,
+      workflow: command.workflow,
+      plan: command.plan.bytes,
+      input: command.input,
+      fingerprint: command.fingerprint,
+      labels: command.labels.map((label) => ({ ...label })),
+      traceparent: command.traceparent,
+      principal: ctx.principal,
+      requestId: command.requestId,
     },
-  ];
-  if (command.signal !== undefined) {
-    started.push(receivedSignal(command.signal, ctx));
+  };
+}
+
+type Started = Extract<EventBody, { readonly case: "runStarted" }>;
+
+function isRemembered(run: Run, requestId: string): boolean {
+  return requestId !== "" && run.startRequests.some((request) => request.requestId === requestId);
+}
+
+function mustRestart({ status }: Run, policy: OnExisting): boolean {
+  switch (policy) {
+    case OnExisting.REPLACE_OPEN:
+      return isRunOpen(status);
+    case OnExisting.RESTART_FAILED:
+      return !isRunOpen(status) && status !== RunStatus.COMPLETED;
+    case OnExisting.RESTART_CLOSED:
+      return !isRunOpen(status);
+    default:
+      return false;
   }
-  return accept(started);
+}
+
+function conflictOf(run: Run, command: StartRun): Rejection {
+  return fingerprintConflict({
+    entity: "run",
+    id: command.runId,
+    recorded: run.fingerprint,
+    received: command.fingerprint,
+    differs: run.workflow === command.workflow ? "input" : "workflow",
+  });
+}
+
+function runExists({ runId, incarnation, status }: Run): Rejection {
+  const word = runStatusName(status);
+  return {
+    reason: "PAWL_RUN_EXISTS",
+    message:
+      `Expected no run "${runId}" before this start, but there is one, and it is ${word}. ` +
+      "Use another id, or attach to it.",
+    detail: { case: "runExists", value: { runId, incarnation, status: word } },
+  };
+}
+
+/** The signal beside a start that begins an incarnation. */
+function signalsOf({ signal }: StartRun, ctx: DecideContext): EventBody[] {
+  return signal === undefined ? [] : [receivedSignal(signal, ctx)];
 }
 
 /** A signal beside a start that finds the run: the run exists, whatever the signal changes. */

@@ -134,6 +134,9 @@ function rulesOfUse(run: Run, proposal: Proposal): Rule[] {
   const { operation: number, status, intentId } = proposal;
   const operation = number === undefined ? undefined : run.operations[number];
   const isConsumed = status === CONSUMED;
+  if (proposal.number < run.proposalBase) {
+    return [[number === undefined, "no operation, since its incarnation is over", `${number}`]];
+  }
   return [
     [isConsumed === (number !== undefined), "an operation exactly when CONSUMED", `${number}`],
     [isConsumed === (intentId !== ""), "a call exactly when CONSUMED", intentId],

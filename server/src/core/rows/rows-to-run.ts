@@ -72,6 +72,10 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
     namespace: row.namespace,
     runId: row.runId,
     incarnation: row.incarnation,
+    leaseVersionBase: row.leaseVersionBase,
+    begunAtEvent: row.begunAtEvent,
+    proposalBase: row.proposalBase,
+    startRequests: row.startRequests.length === 0 ? base.startRequests : row.startRequests,
     workflow: row.workflow,
     status: row.status,
     version: row.version,
@@ -99,7 +103,7 @@ function planOfRow(row: RunRowShape, plans: PlanSource): CompiledPlan {
 }
 
 function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
-  run.tasks = run.plan.tasks.map((spec) => newTask(spec, run.startedAtMs));
+  run.tasks = run.plan.tasks.map((spec) => newTask(spec, run.startedAtMs, run.leaseVersionBase));
   let before = -1;
   for (const row of rows) {
     const first = run.tasks[row.number];

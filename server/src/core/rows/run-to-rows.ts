@@ -140,6 +140,10 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     pause: run.pause === undefined ? undefined : { ...run.pause },
     proposals: [],
     proposalCount: run.proposals.length,
+    leaseVersionBase: run.leaseVersionBase,
+    begunAtEvent: run.begunAtEvent,
+    proposalBase: run.proposalBase,
+    startRequests: run.startRequests.map((request) => ({ ...request })),
   };
 }
 

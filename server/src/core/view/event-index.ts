@@ -12,6 +12,11 @@ export class EventIndex {
   /** Notes one event; `number` is its place in the run. */
   add(body: EventBody, number: number): void {
     switch (body.case) {
+      case "runRestarted":
+        // What follows is of another incarnation, with tasks and operations of its own.
+        this.#byTask.clear();
+        this.#byOperation.clear();
+        break;
       case "operationIntended":
       case "operationObserved":
       case "operationDoubted":

@@ -99,11 +99,11 @@ function judgeTask(run: Run, task: Task, nowMs: number, runNumber: number): Verd
   if (task.status === TaskStatus.SKIPPED) {
     return [RecoveryClass.SKIPPED, "It never ran, because a task it needs did not complete."];
   }
-  if (task.leaseVersion === 0) {
+  if (task.leaseVersion === run.leaseVersionBase) {
     return [RecoveryClass.SKIPPED, "It never ran, because its run was ended first."];
   }
   const status = taskStatusName(task.status);
-  const begun = task.leaseVersion - task.suspensions;
+  const begun = task.leaseVersion - run.leaseVersionBase - task.suspensions;
   if (begun <= 1) {
     const waits =
       task.suspensions === 0

@@ -13,9 +13,10 @@ import { StoreClosed, StoreFailed } from "../../log/store-errors.js";
 import type { Resident, StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
 import { type AsOf, type IndexTarget, onlyProposed, writeTargetRow } from "./index-rows.js";
+import { rowsOfEarlier, storedOfPresent } from "./restarted-rows.js";
 import type { RowWriter } from "./row-writer.js";
 import { storeRunNumber } from "./seals.js";
-import { latin1Of, type RowSource, readRow } from "./stored-run.js";
+import { latin1Of, operationKeysOf, type RowSource, readRow } from "./stored-run.js";
 
 /** What a batch looks at besides the residents. */
 export type BatchSource = Pick<RowSource, "store" | "partition" | "keys">;
@@ -155,8 +156,13 @@ export class CheckpointBatch {
   }
 
   #addSound(resident: Resident, chunks: ChunkPoint, asOf: AsOf): void {
-    const { run, number: runNumber, stored } = resident;
+    const { run, number: runNumber } = resident;
+    const stored = storedOfPresent(resident);
     const chunk = markOf(chunks);
+    for (const key of rowsOfEarlier(this.#source, resident)) {
+      this.deletes.push(key);
+      this.bytes += key.length;
+    }
     const put = (key: Uint8Array, value: Uint8Array): void => this.#put(key, value);
     const rows = { runNumber, run, asOf, chunk, stored: stored.parts };
     const written = this.#rows.writeRun(rows, put);
@@ -170,7 +176,8 @@ export class CheckpointBatch {
         event: asOf.event,
         chunks,
         parts: written.parts,
-        operationKeys: run.operations.length,
+        incarnation: run.incarnation,
+        operationKeys: operationKeysOf(run),
         proposalKeys: run.proposals.length,
         bytes: Math.max(stored.bytes, written.bytes),
       },
@@ -203,18 +210,20 @@ export class CheckpointBatch {
     });
   }
 
-  /** Rows that are written once: the run's name, and the keys of its operations. */
-  #putNames({ run, number: runNumber, stored }: Resident, asOf: AsOf): void {
-    if (stored.event === 0 && run.kind === "run") {
+  /** Rows that are written once in an incarnation: the run's name, and the keys of its operations. */
+  #putNames(resident: Resident, asOf: AsOf): void {
+    const { run, number: runNumber } = resident;
+    const { incarnation, operationKeys, proposalKeys } = storedOfPresent(resident);
+    if (incarnation !== run.incarnation && run.kind === "run") {
       const key = this.#source.keys.name(run.namespace, run.runId);
       this.#put(key, writeTargetRow(key, { runNumber, number: run.incarnation }, asOf));
     }
     const { namespace } = run;
-    for (let number = stored.operationKeys; number < run.operations.length; number++) {
+    for (let number = operationKeys.length; number < run.operations.length; number++) {
       const operationKey = run.operations[number]?.declaration.key ?? "";
       this.#putOperationKey({ namespace, operationKey }, { runNumber, number }, asOf);
     }
-    for (let number = stored.proposalKeys; number < run.proposals.length; number++) {
+    for (let number = proposalKeys; number < run.proposals.length; number++) {
       const operationKey = run.proposals[number]?.declaration.key ?? "";
       if (!run.operationsByKey.has(operationKey)) {
         const target = { runNumber, number: onlyProposed };

@@ -5,7 +5,7 @@ import { decodeEvents } from "../decode-events.js";
 import type { StoredEvent, WatchedEvent } from "../kernel-api.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
-import { describeEvents } from "../watch-hub.js";
+import { EventNames } from "./event-names.js";
 import type { StoredRuns } from "./run-reader.js";
 import { chunkAt } from "./stored-run.js";
 
@@ -25,10 +25,13 @@ const pageBytesMax = 1024 * 1024;
 
 /** Reads the durable events of one run: from its chunks, then from what is in no chunk yet. */
 export class HistoryReader {
+  /** Names what events speak of by numbers. */
+  readonly names: EventNames;
   readonly #parts: HistoryReaderParts;
 
   constructor(parts: HistoryReaderParts) {
     this.#parts = parts;
+    this.names = new EventNames(parts.runs.source);
   }
 
   /**
@@ -54,7 +57,7 @@ export class HistoryReader {
         return;
       }
       next += page.events.length;
-      yield describeEvents(resident, page.events);
+      yield this.names.describe(resident, page.events);
     }
   }
 

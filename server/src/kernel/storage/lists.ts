@@ -27,6 +27,7 @@ import {
   MovingStream,
   type PlaceOrder,
 } from "./list-stream.js";
+import { storedOfPresent } from "./restarted-rows.js";
 import type { StoredRuns } from "./run-reader.js";
 
 /** What lists are made from. */
@@ -334,8 +335,10 @@ function numbersOf(
 }
 
 /** Operations of a run whose keys are in no row yet. */
-function newKeysOf({ run, number: runNumber, stored }: Resident): ReturnType<typeof numbersOf> {
-  return run.operations.slice(stored.operationKeys).map(({ number, declaration }) => ({
+function newKeysOf(resident: Resident): ReturnType<typeof numbersOf> {
+  const { run, number: runNumber } = resident;
+  const { operationKeys } = storedOfPresent(resident);
+  return run.operations.slice(operationKeys.length).map(({ number, declaration }) => ({
     place: sha256(Buffer.from(declaration.key, "utf8")),
     runNumber,
     number,

@@ -24,6 +24,7 @@ import type { StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
 import type { KeyMaker } from "./key-maker.js";
 import { replay } from "./replay.js";
+import { noKeys } from "./restarted-rows.js";
 import {
   addPart,
   chunkPointOfRow,
@@ -138,7 +139,8 @@ export function restore(
     chunks,
     parts: row.split ? partVersions(run) : undefined,
     index: isSound ? indexOf(source, runNumber, run) : new Map(),
-    operationKeys: run.operations.length,
+    incarnation: run.incarnation,
+    operationKeys: operationKeysOf(run),
     proposalKeys: run.proposals.length,
     bytes,
   };
@@ -262,6 +264,11 @@ function indexOf(source: RowSource, runNumber: number, run: MutableRun): Map<str
     },
   );
   return index;
+}
+
+/** The keys of all operations of a run, by number. */
+export function operationKeysOf({ operations }: Pick<MutableRun, "operations">): readonly string[] {
+  return operations.length === 0 ? noKeys : operations.map(({ declaration }) => declaration.key);
 }
 
 /** A key as text of one character per byte. */

@@ -10,7 +10,7 @@ import type { Loop } from "../loop.js";
 import { RejectionError } from "../outcome.js";
 import type { Position } from "../position.js";
 import type { Resident } from "../resident.js";
-import { describeEvents, matchesFilter, type WatchFilter } from "../watch-hub.js";
+import { matchesFilter, type WatchFilter } from "../watch-hub.js";
 import type { HistoryReader } from "./history-reader.js";
 
 /** What the past is read from. */
@@ -83,7 +83,7 @@ async function* readNamespace(
     if (segment.firstSequence > through) {
       return;
     }
-    yield await readSegmentEvents(parts.loop, segment, filter);
+    yield await readSegmentEvents(parts, segment, filter);
   }
 }
 
@@ -115,7 +115,7 @@ async function requireOwnPosition(
 }
 
 async function readSegmentEvents(
-  loop: Loop,
+  { loop, history }: WatchedLogParts,
   segment: Segment,
   filter: WatchFilter,
 ): Promise<WatchedPage> {
@@ -124,7 +124,7 @@ async function readSegmentEvents(
   for (const slice of segment.slices()) {
     const resident = await load(loop, slice.runNumber);
     if (resident !== undefined && matchesFilter(filter, resident)) {
-      events.push(...describeEvents(resident, [...decodeEvents(slice)]));
+      events.push(...history.names.describe(resident, [...decodeEvents(slice)]));
       bytes += slice.bytes.length;
     }
   }

@@ -1,3 +1,4 @@
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRunShape } from "@pawl/proto/v1/run_service_wire.js";
 import type { StartRun } from "../../core/command.js";
 import { computeFingerprint, describeStart } from "../../core/identity/fingerprint.js";
@@ -15,10 +16,10 @@ const traceparentBytesMax = 55;
 /**
  * The command of one start, checked; at most two hashes. Paths of fields are relative to the item.
  *
- * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent.
+ * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent, on existing, request id.
  */
 export function startCommand(item: StartRunShape, namespace: string, plans: PlanSource): StartRun {
-  const { runId, workflow, input, labels, traceparent, signal } = item;
+  const { runId, workflow, input, labels, traceparent, onExisting, requestId, signal } = item;
   requireId("run_id", runId, "run_id");
   requireId("workflow", workflow, "workflow");
   const plan = plans.compile(item.plan, "plan");
@@ -29,6 +30,7 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
   if (traceparent !== "") {
     requireText(traceparent, "traceparent", { min: 0, max: traceparentBytesMax });
   }
+  requireRequestId(onExisting, requestId);
   return {
     kind: "StartRun",
     namespace,
@@ -39,6 +41,8 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
     fingerprint: computeFingerprint(describeStart(namespace, workflow, content), sha256),
     labels,
     traceparent,
+    onExisting,
+    requestId,
     signal: signal === undefined ? undefined : startSignal(signal),
   };
 }
@@ -54,6 +58,24 @@ function startSignal(signal: NonNullable<StartRunShape["signal"]>): StartRun["si
     );
   }
   return signalParts({ ...signal, payload }, "signal.");
+}
+
+/** False for a start that attaches to whatever it finds. */
+export function hasPolicy({ onExisting }: Pick<StartRun, "onExisting">): boolean {
+  return onExisting !== OnExisting.UNSPECIFIED && onExisting !== OnExisting.ATTACH;
+}
+
+/** Without an id a start that is sent again could not be told from a second one, and would begin the run twice. */
+function requireRequestId(onExisting: OnExisting, requestId: string): void {
+  if (onExisting < OnExisting.UNSPECIFIED || onExisting > OnExisting.RESTART_CLOSED) {
+    throw badField("on_existing", "a policy of this version", `${onExisting}`);
+  }
+  if (requestId === "" && onExisting >= OnExisting.REPLACE_OPEN) {
+    throw badField("request_id", "set, since on_existing may begin the run once more", "empty");
+  }
+  if (requestId !== "") {
+    requireText(requestId, "request_id", { min: 1, max: limits.idBytesMax });
+  }
 }
 
 function requireLabels(labels: StartRunShape["labels"]): void {

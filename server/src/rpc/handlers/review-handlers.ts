@@ -125,7 +125,7 @@ async function resolveReview(
 ): Promise<MessageInitShape<typeof ResolveReviewResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const { reviewId, expectedVersion, choice, reason } = request;
-  const { runNumber, review } = parseReviewId(reviewId);
+  const { runNumber, review, incarnation } = parseReviewId(reviewId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   requireKnown(choice, "choice", ReviewChoice);
   if (choice === ReviewChoice.UNSPECIFIED) {
@@ -136,6 +136,7 @@ async function resolveReview(
   const result = await resultOf(edge, request, target);
   const command = {
     kind: "ResolveReview",
+    incarnation,
     review,
     expectedVersion,
     choice,

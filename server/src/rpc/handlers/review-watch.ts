@@ -47,7 +47,7 @@ function changesOf(watched: WatchedEvent): ChangeInit[] {
     return [];
   }
   const change: ChangeInit = {
-    reviewId: reviewId(watched.runNumber, number),
+    reviewId: reviewId(watched.runNumber, number, watched.incarnation),
     runId: watched.runId,
     task: review.subject === ReviewSubject.RUN ? "" : watched.taskName(review.task),
     subject: review.subject,

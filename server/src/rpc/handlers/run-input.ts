@@ -44,12 +44,13 @@ export async function provideInput(
 ): Promise<MessageInitShape<typeof ProvideInputResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const { inputId, expectedVersion } = request;
-  const { runNumber, input } = parseInputId(inputId);
+  const { runNumber, input, incarnation } = parseInputId(inputId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   const target: Target = { kind: "number", number: runNumber, namespace };
   return await withInputId(inputId, async () => {
     const answer = await answerOf(edge, request, { target, input });
-    const command = { kind: "ProvideInput", input, expectedVersion, answer } as const;
+    const named = { kind: "ProvideInput", incarnation, input } as const;
+    const command = { ...named, expectedVersion, answer };
     const order = { target, command };
     const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
       existing: reply.existing,
@@ -97,10 +98,12 @@ export async function getInput(
 ): Promise<MessageInitShape<typeof GetInputResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const { inputId } = request;
-  const { runNumber: number, input } = parseInputId(inputId);
+  const { runNumber: number, input, incarnation } = parseInputId(inputId);
   return await withInputId(inputId, async () => {
     const found = await edge.kernel.view({ kind: "number", number, namespace }, (run, runNumber) =>
-      inputView(run, input, { runNumber, withAnswer: true }),
+      run.incarnation === incarnation
+        ? inputView(run, input, { runNumber, withAnswer: true })
+        : undefined,
     );
     if (found === undefined) {
       throw new RejectionError(notFound("input", inputId));

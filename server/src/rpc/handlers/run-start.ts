@@ -25,7 +25,7 @@ import { type Durable, executeAll, type Order } from "../answers.js";
 import { awaitEnd } from "../await-end.js";
 import type { CallContext } from "../call-scope.js";
 import { Channel } from "../channel.js";
-import { startCommand } from "../commands/start-run.js";
+import { hasPolicy, startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
@@ -143,7 +143,10 @@ async function startAll(
   const { value, position } = await executeAll(edge, orders, caller, startedOf);
   const settled = value.map((started, index) => {
     const item = items[index];
-    return item === undefined ? started : reconsider(edge, started, item, namespace);
+    const order = orders[index];
+    return item === undefined || order === undefined || !("command" in order)
+      ? started
+      : reconsider(edge, started, { item, order }, caller);
   });
   return { value: await Promise.all(settled), position };
 }
@@ -176,26 +179,38 @@ function acceptedStart(run: Run, existing: boolean): StartResult {
   return { existing, version: run.version, incarnation: run.incarnation };
 }
 
-/** The inputs differ in their bytes; as JSON documents they may be the same, and then the run exists. */
+/**
+ * The inputs differ in their bytes; as JSON documents they may be the same, and then the run exists. What is to become of it is decided by
+ * the start's policy, which is asked again with the fingerprint that is recorded.
+ */
 async function reconsider(
   edge: Edge,
   started: Started,
-  item: StartRunShape,
-  namespace: string,
+  { item, order }: { readonly item: StartRunShape; readonly order: Order },
+  caller: Caller,
 ): Promise<Started> {
   const { rejection } = started;
   const received = item.input;
   if (rejection === undefined || received === undefined || !mayBeSame(rejection, received)) {
     return started;
   }
-  const target: Target = { kind: "run", namespace, runId: item.runId };
+  const { target, command } = order;
   const found = await edge.kernel.view(target, (run) => ({
     recorded: run.input,
+    fingerprint: run.fingerprint,
     result: acceptedStart(run, true),
   }));
-  const { recorded, result } = found;
+  const { recorded, fingerprint, result } = found;
   const isSame = recorded !== undefined && (await isSameJson(edge, { target, recorded, received }));
-  return isSame ? { result, rejection: undefined } : started;
+  if (!isSame) {
+    return started;
+  }
+  if (command.kind !== "StartRun" || !hasPolicy(command)) {
+    return { result, rejection: undefined };
+  }
+  const again = { target, command: { ...command, fingerprint } };
+  const { value } = await executeAll(edge, [again], caller, startedOf);
+  return value[0] ?? started;
 }
 
 interface Ended {

@@ -11,7 +11,7 @@ import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
 import type { StreamAccess } from "../access/stream-access.js";
-import { startCommand } from "../commands/start-run.js";
+import { hasPolicy, startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { isSameJson, mayBeSame } from "../same-json.js";
@@ -28,7 +28,7 @@ interface Pending {
   /** The start; undefined once it is accepted and its end is awaited, or for a plain wait. */
   start: StartRun | undefined;
   /** Input as received: what is recorded may be a reference. */
-  readonly input: Uint8Array | undefined;
+  input: Uint8Array | undefined;
   readonly wait: boolean;
   cancel: (() => void) | undefined;
 }
@@ -184,8 +184,9 @@ export class SubmitItems {
     const { outbox } = this.#parts;
     if (outcome.accepted) {
       this.#unanswered--;
-      if (outcome.reply.existing) {
-        outbox.started.push(existingStart(correlation, outcome.run));
+      const { existing } = outcome.reply;
+      if (existing || outcome.run.incarnation > 1) {
+        outbox.started.push(startedRun(correlation, outcome.run, existing));
       } else {
         outbox.accepted.push(correlation);
       }
@@ -209,7 +210,10 @@ export class SubmitItems {
     }
   }
 
-  /** The inputs differ in their bytes; as JSON documents they may be the same, and then the run exists. */
+  /**
+   * The inputs differ in their bytes; as JSON documents they may be the same, and then the run exists. What is to become of it is
+   * decided by the start's policy, which is asked again with the fingerprint that is recorded.
+   */
   async #reconsider(
     tag: number,
     pending: Pending,
@@ -227,10 +231,19 @@ export class SubmitItems {
       const target = targetOf(pending.namespace, pending.runId);
       const found = await edge.kernel.view(target, (run) => ({
         recorded: run.input,
-        existing: existingStart(correlation, run),
+        fingerprint: run.fingerprint,
+        existing: startedRun(correlation, run, true),
       }));
-      const { recorded } = found;
+      const { recorded, fingerprint } = found;
       if (recorded !== undefined && (await isSameJson(edge, { target, recorded, received }))) {
+        const { start } = pending;
+        if (start !== undefined && hasPolicy(start) && !this.#isGone) {
+          pending.input = undefined;
+          const { access, receiver } = this.#parts;
+          const caller = access.callerIn(pending.namespace);
+          edge.kernel.execute(target, { ...start, fingerprint }, caller, { receiver, tag });
+          return;
+        }
         answer = found.existing;
       }
     } catch (error) {
@@ -254,8 +267,8 @@ export function targetOf(namespace: string, runId: string): Target {
   return { kind: "run", namespace, runId };
 }
 
-function existingStart(correlation: number, run: Run): StartRunResultShape {
-  return { correlation, existing: true, version: run.version, incarnation: run.incarnation };
+function startedRun(correlation: number, run: Run, existing: boolean): StartRunResultShape {
+  return { correlation, existing, version: run.version, incarnation: run.incarnation };
 }
 
 function awaitedResult(correlation: number, outcome: Outcome): AwaitedResultShape {

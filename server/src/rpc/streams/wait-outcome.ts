@@ -69,7 +69,7 @@ function inputOutcome(run: Run, runNumber: number, number: number): InputOutcome
   const given =
     answer === undefined ? { case: undefined } : ({ case: "given", value: answer } as const);
   return {
-    inputId: inputId(runNumber, number),
+    inputId: inputId(runNumber, number, run.incarnation),
     answer: declined === undefined ? given : { case: "declined", value: declined },
     principal,
   };

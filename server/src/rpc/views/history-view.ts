@@ -42,7 +42,10 @@ export function historyView(watched: WatchedEvent): EventInit {
     leaseVersion: parts.leaseVersion ?? 0,
     operationKey: parts.operation === undefined ? "" : watched.operationKey(parts.operation),
     step: parts.step ?? "",
-    reviewId: parts.review === undefined ? "" : reviewId(watched.runNumber, parts.review),
+    reviewId:
+      parts.review === undefined
+        ? ""
+        : reviewId(watched.runNumber, parts.review, watched.incarnation),
     proposalId: parts.proposal === undefined ? "" : proposalId(watched.runNumber, parts.proposal),
     detail: parts.detail ?? "",
     principal: parts.principal ?? "",
@@ -54,6 +57,7 @@ export function historyView(watched: WatchedEvent): EventInit {
 function partsOf(body: EventBody): Parts {
   switch (body.case) {
     case "runStarted":
+    case "runRestarted":
     case "cancelRequested":
     case "runClosed":
     case "runPaused":
@@ -84,6 +88,7 @@ function partsOf(body: EventBody): Parts {
 
 type RunCase =
   | "runStarted"
+  | "runRestarted"
   | "cancelRequested"
   | "runPaused"
   | "runResumed"
@@ -121,6 +126,14 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
             detail: `Input request ${input} was declined${quoted(answer.value ?? "")}.`,
             principal,
           };
+    }
+    case "runRestarted": {
+      const { incarnation, input, principal } = body.value;
+      return {
+        payload: input,
+        detail: `It begins once more, as incarnation ${incarnation}.`,
+        principal,
+      };
     }
     case "cancelRequested": {
       const { reason, principal } = body.value;

@@ -6,15 +6,19 @@ import { RejectionError } from "../../kernel/outcome.js";
 import { requireText } from "../validate/fields.js";
 import { payloadOf, timestampView } from "./payload-view.js";
 
-/** Id of an input request: the number of its run in the store, and its own number in the run. */
-export function inputId(runNumber: number, input: number): string {
-  return `${runNumber}-${input}`;
+/**
+ * Id of an input request: the number of its run in the store, its own number in the run, and, from the second on, the incarnation of the
+ * run, since numbers begin anew with each: an answer to one incarnation never reaches another.
+ */
+export function inputId(runNumber: number, input: number, incarnation: number): string {
+  return `${runNumber}-${input}${incarnation === 1 ? "" : `-${incarnation}`}`;
 }
 
 /** The numbers in an id of an input request. */
 export interface InputNumbers {
   readonly runNumber: number;
   readonly input: number;
+  readonly incarnation: number;
 }
 
 /**
@@ -24,11 +28,12 @@ export interface InputNumbers {
  */
 export function parseInputId(id: string): InputNumbers {
   requireText(id, "input_id", { min: 1, max: 200 });
-  const parts = /^([0-9]{1,15})-([0-9]{1,9})$/.exec(id);
-  if (parts === null) {
+  const parts = /^([0-9]{1,15})-([0-9]{1,9})(?:-([1-9][0-9]{0,8}))?$/.exec(id);
+  if (parts === null || parts[3] === "1") {
     throw new RejectionError(notFound("input", id));
   }
-  return { runNumber: Number(parts[1]), input: Number(parts[2]) };
+  const [, run, input, incarnation = "1"] = parts;
+  return { runNumber: Number(run), input: Number(input), incarnation: Number(incarnation) };
 }
 
 /** `pawl.v1.InputRequest` of a request's state; undefined when the run has no such request. Lists leave answers out. */
@@ -49,7 +54,7 @@ export function inputView(
   const expiresAt = timestampView(dueAtMs);
   const closedAt = timestampView(input.closedAtMs);
   return {
-    inputId: inputId(runNumber, number),
+    inputId: inputId(runNumber, number, run.incarnation),
     namespace: run.namespace,
     runId: run.runId,
     task: run.plan.tasks[wait.task]?.name ?? "",

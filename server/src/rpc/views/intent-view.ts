@@ -15,10 +15,20 @@ type Answer = IntentAnswerShape["answer"];
 export function intentAnswer(run: Run, reply: IntentReply, runNumber: number): IntentAnswerShape {
   const number = run.operationsByKey.get(reply.operationKey);
   const operation = number === undefined ? undefined : run.operations[number];
-  return { answer: answerOf(operation, reply, runNumber) };
+  const ids: Ids = {
+    ofReview: (review) => reviewId(runNumber, review, run.incarnation),
+    ofProposal: (proposal) => proposalId(runNumber, proposal),
+  };
+  return { answer: answerOf(operation, reply, ids) };
 }
 
-function answerOf(operation: Operation | undefined, reply: IntentReply, runNumber: number): Answer {
+/** Ids of what an answer speaks of by numbers. */
+interface Ids {
+  readonly ofReview: (review: number) => string;
+  readonly ofProposal: (proposal: number) => string;
+}
+
+function answerOf(operation: Operation | undefined, reply: IntentReply, ids: Ids): Answer {
   const key = reply.operationKey;
   const uuid = operation?.declaration.uuid ?? "";
   const payload = operation?.declaration.payload;
@@ -50,11 +60,11 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, runNumbe
       return { case: "paused", value: { key } };
     case "awaiting": {
       const { proposal, status, reason } = reply;
-      const value = { proposalId: proposalId(runNumber, proposal), key, status, reason };
+      const value = { proposalId: ids.ofProposal(proposal), key, status, reason };
       return { case: "awaiting", value };
     }
     case "review":
-      return { case: "review", value: { reviewId: reviewId(runNumber, reply.review), key } };
+      return { case: "review", value: { reviewId: ids.ofReview(reply.review), key } };
   }
 }
 

@@ -47,7 +47,10 @@ export function operationView(
     calls: operation.calls,
     reconciled: operation.reconciled,
     traceparent: run.traceparent,
-    reviewId: operation.openReview === undefined ? "" : reviewId(runNumber, operation.openReview),
+    reviewId:
+      operation.openReview === undefined
+        ? ""
+        : reviewId(runNumber, operation.openReview, run.incarnation),
     proposalId: operation.proposal === undefined ? "" : proposalId(runNumber, operation.proposal),
     ...(discriminator === undefined ? {} : { discriminator }),
     ...(intendedAt === undefined ? {} : { intendedAt }),

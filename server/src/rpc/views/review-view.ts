@@ -12,15 +12,19 @@ import { RejectionError } from "../../kernel/outcome.js";
 import { requireText } from "../validate/fields.js";
 import { timestampView } from "./payload-view.js";
 
-/** Id of a review: the number of its run in the store, and its own number in the run. */
-export function reviewId(runNumber: number, review: number): string {
-  return `${runNumber}-${review}`;
+/**
+ * Id of a review: the number of its run in the store, its own number in the run, and, from the second on, the incarnation of the run, since
+ * numbers begin anew with each: a decision about one incarnation never reaches another.
+ */
+export function reviewId(runNumber: number, review: number, incarnation: number): string {
+  return `${runNumber}-${review}${incarnation === 1 ? "" : `-${incarnation}`}`;
 }
 
 /** The numbers in an id of a review. */
 export interface ReviewNumbers {
   readonly runNumber: number;
   readonly review: number;
+  readonly incarnation: number;
 }
 
 /**
@@ -30,11 +34,12 @@ export interface ReviewNumbers {
  */
 export function parseReviewId(id: string): ReviewNumbers {
   requireText(id, "review_id", { min: 1, max: 200 });
-  const parts = /^([0-9]{1,15})-([0-9]{1,9})$/.exec(id);
-  if (parts === null) {
+  const parts = /^([0-9]{1,15})-([0-9]{1,9})(?:-([1-9][0-9]{0,8}))?$/.exec(id);
+  if (parts === null || parts[3] === "1") {
     throw new RejectionError(notFound("review", id));
   }
-  return { runNumber: Number(parts[1]), review: Number(parts[2]) };
+  const [, run, review, incarnation = "1"] = parts;
+  return { runNumber: Number(run), review: Number(review), incarnation: Number(incarnation) };
 }
 
 /** `pawl.v1.Review` of a review's state; undefined when the aggregate has no such review. */
@@ -54,7 +59,7 @@ export function reviewView(
   const [waiting] = isAboutTask ? [review.task] : review.waitingTasks;
   const task = waiting === undefined ? undefined : run.tasks[waiting];
   return {
-    reviewId: reviewId(runNumber, number),
+    reviewId: reviewId(runNumber, number, run.incarnation),
     namespace: run.namespace,
     runId: run.kind === "ledger" ? "" : run.runId,
     task: waiting === undefined ? "" : (run.plan.tasks[waiting]?.name ?? ""),

@@ -1,4 +1,5 @@
 import { encodeRunRow } from "@pawl/proto/log/v1/row_wire.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { emptyLedger } from "@pawl/server/core/apply.js";
 import { buildOperationKey } from "@pawl/server/core/identity/operation-key.js";
 import { inlineRun } from "@pawl/server/core/rows/run-to-rows.js";
@@ -15,6 +16,12 @@ import { createMemoryStore, MemoryKernel } from "../../../support/kernel.js";
 /** What a test does next. */
 export type Deed =
   | { readonly kind: "start"; readonly plan: number }
+  | {
+      readonly kind: "startAgain";
+      readonly run: number;
+      readonly plan: number;
+      readonly request: number;
+    }
   | { readonly kind: "move"; readonly run: number; readonly move: Move }
   | { readonly kind: "ledger"; readonly ledger: number; readonly move: Move }
   | { readonly kind: "advance"; readonly ms: number }
@@ -116,6 +123,9 @@ export class Crashing {
         this.#start(deed.plan);
         await memory.time.settle();
         return;
+      case "startAgain":
+        await this.#startAgain(deed);
+        return;
       case "move":
         await this.#move(deed.run, deed.move);
         return;
@@ -188,6 +198,26 @@ export class Crashing {
     this.#imagesOf(runId);
     const command = { ...startOf(chosen), runId };
     this.#ask({ kind: "run", namespace: "default", runId }, command);
+  }
+
+  /** Starts a run once more, with a plan of its own: small ones become large, and large ones small. */
+  async #startAgain({
+    run: which,
+    plan,
+    request,
+  }: Extract<Deed, { readonly kind: "startAgain" }>): Promise<void> {
+    const runId = this.runIds[which % Math.max(1, this.runIds.length)];
+    const chosen = shapes[plan % shapes.length];
+    if (runId === undefined || chosen === undefined) {
+      return;
+    }
+    await this.find(runId);
+    const onExisting = request % 2 === 0 ? OnExisting.REPLACE_OPEN : OnExisting.RESTART_CLOSED;
+    const command = { ...startOf(chosen), runId, onExisting, requestId: `request-${request}` };
+    this.#ask({ kind: "run", namespace: "default", runId }, command);
+    if (request % 3 !== 0) {
+      await this.memory.time.settle();
+    }
   }
 
   async #move(which: number, move: Move): Promise<void> {

@@ -13,6 +13,15 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant("move" as const), run: fc.nat(9), move: oneMove }),
   },
   {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("startAgain" as const),
+      run: fc.nat(9),
+      plan: fc.nat(5),
+      request: fc.nat(9),
+    }),
+  },
+  {
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constant("ledger" as const),

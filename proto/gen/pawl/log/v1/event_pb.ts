@@ -31,7 +31,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEiyg0KBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEjYKD3NpZ25hbF9yZWNlaXZlZBgYIAEoCzIbLnBhd2wubG9nLnYxLlNpZ25hbFJlY2VpdmVkSAASNAoOaW5wdXRfYW5zd2VyZWQYGSABKAsyGi5wYXdsLmxvZy52MS5JbnB1dEFuc3dlcmVkSAASLAoKcnVuX3BhdXNlZBgqIAEoCzIWLnBhd2wubG9nLnYxLlJ1blBhdXNlZEgAEi4KC3J1bl9yZXN1bWVkGCsgASgLMhcucGF3bC5sb2cudjEuUnVuUmVzdW1lZEgAEjAKDHRhc2tfY2hhbmdlZBgsIAEoCzIYLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2VkSAASMgoNcHJvcG9zYWxfbWFkZRggIAEoCzIZLnBhd2wubG9nLnYxLlByb3Bvc2FsTWFkZUgAEjgKEHByb3Bvc2FsX2RlY2lkZWQYISABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lkZWRIABI0Cg5wcm9wb3NhbF9lbmRlZBgiIAEoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsRW5kZWRIABI6ChFuYW1lc3BhY2VfY3JlYXRlZBg4IAEoCzIdLnBhd2wubG9nLnYxLk5hbWVzcGFjZUNyZWF0ZWRIAEIGCgRib2R5IiMKBUxhYmVsEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSL1AQoKUnVuU3RhcnRlZBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2luY2FybmF0aW9uGAMgASgNEhAKCHdvcmtmbG93GAQgASgJEhsKBHBsYW4YBSABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYByABKAwSIgoGbGFiZWxzGAggAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCSABKAkSEQoJcHJpbmNpcGFsGAogASgJImYKClRhc2tMZWFzZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEg8KB2F0dGVtcHQYAyABKA0SEgoKc2Vzc2lvbl9pZBgEIAEoCRIOCgZ3b3JrZXIYBSABKAki2AIKCkxlYXNlRW5kZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEisKBnJlYXNvbhgDIAEoDjIbLnBhd2wubG9nLnYxLkxlYXNlRW5kUmVhc29uEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIdChV1bmFja25vd2xlZGdlZF9vZmZlcnMYCCABKA0SDgoGcmV2aWV3GAkgASgNEhQKDHVzZXNfYXR0ZW1wdBgKIAEoCBIPCgdhdHRlbXB0GAsgASgNEhUKDXdvcmtlcl9sb3NzZXMYDCABKA0SDAoEbm90ZRgNIAEoCSJnCg1UYXNrQ29tcGxldGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIgCgZvdXRwdXQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHYXR0ZW1wdBgEIAEoDSLUAQoNQXR0ZW1wdEZhaWxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2F0dGVtcHQYByABKA0SDgoGcmV2aWV3GAggASgNIhkKCVRhc2tSZWFkeRIMCgR0YXNrGAEgASgNImsKDFRhc2tUaW1lZE91dBIMCgR0YXNrGAEgASgNEioKBGtpbmQYAiABKA4yHC5wYXdsLmxvZy52MS5UYXNrVGltZW91dEtpbmQSIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZSLNAQoMU3RlcFJlY29yZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBQgYKBF9rZXkiggMKFE9wZXJhdGlvbkRlY2xhcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEgwKBG5hbWUYAyABKAkSJgoFc2NvcGUYBCABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEgwKBHRhc2sYBSABKA0SGgoNZGlzY3JpbWluYXRvchgGIAEoCUgAiAEBEg4KBnRhcmdldBgHIAEoCRIhCgdwYXlsb2FkGAggASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAkgASgMEiQKCXNpbmtfa2luZBgKIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSGgoSa2V5X3dpbmRvd19lbmRzX21zGAsgASgBEhEKCXNldHRsZV9tcxgMIAEoDRIXCg9jYWxsX3RpbWVvdXRfbXMYDSABKA0SFAoMcGxhbl92ZXJzaW9uGA4gASgNEhEKCW5hbWVzcGFjZRgPIAEoCUIQCg5fZGlzY3JpbWluYXRvciKEAgoRT3BlcmF0aW9uSW50ZW5kZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEhIKCmNhbGxfYnlfbXMYBCABKAESNgoLZGVjbGFyYXRpb24YBSABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDAoEdGFzaxgHIAEoDRIRCglwcmluY2lwYWwYCCABKAkSLwoIY29uc3VtZWQYCSABKAsyHS5wYXdsLmxvZy52MS5Db25zdW1lZEFwcHJvdmFsIo4CChFPcGVyYXRpb25PYnNlcnZlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEiIKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB3JlZnVzZWQYBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIkCghub3Rfc2VudBgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiMKB3Vua25vd24YBiABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAcgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDAoEbGF0ZRgIIAEoCEIJCgdvdXRjb21lIk0KEE9wZXJhdGlvbkRvdWJ0ZWQSEQoJb3BlcmF0aW9uGAEgASgNEiYKBWNhdXNlGAIgASgOMhcucGF3bC5sb2cudjEuRG91YnRDYXVzZSLdAQoTT3BlcmF0aW9uUmVjb25jaWxlZBIRCglvcGVyYXRpb24YASABKA0SIQoFZm91bmQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIhCgZhYnNlbnQYAyABKAsyDy5wYXdsLnYxLkFic2VudEgAEiMKB3Vua25vd24YBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCgRuZXh0GAUgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSFQoNbG9va191cF9hdF9tcxgGIAEoAUIJCgdmaW5kaW5nIncKDFJldmlld09wZW5lZBIOCgZyZXZpZXcYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCSKMAQoOUmV2aWV3UmVzb2x2ZWQSDgoGcmV2aWV3GAEgASgNEiUKBmNob2ljZRgCIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEiAKBnJlc3VsdBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIOCgZyZWFzb24YBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJIjQKD0NhbmNlbFJlcXVlc3RlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIg4KDFRpbWVyU3ViamVjdCIjCg9Qcm9wb3NhbFN1YmplY3QSEAoIcHJvcG9zYWwYASABKA0iHwoNU2lnbmFsU3ViamVjdBIOCgZzaWduYWwYASABKAkiZwoMSW5wdXRTdWJqZWN0Eg0KBWlucHV0GAEgASgNEhAKCHF1ZXN0aW9uGAIgASgJEhEKCWFkZHJlc3NlZRgDIAEoCRIOCgZzY2hlbWEYBCABKAkSEwoLZmluZ2VycHJpbnQYBSABKAwijwIKD1dhaXREZWNsYXJhdGlvbhIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEhEKCWR1ZV9hdF9tcxgDIAEoARIqCgV0aW1lchgEIAEoCzIZLnBhd2wubG9nLnYxLlRpbWVyU3ViamVjdEgAEjAKCHByb3Bvc2FsGBQgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxTdWJqZWN0SAASLAoGc2lnbmFsGAUgASgLMhoucGF3bC5sb2cudjEuU2lnbmFsU3ViamVjdEgAEioKBWlucHV0GAYgASgLMhkucGF3bC5sb2cudjEuSW5wdXRTdWJqZWN0SABCCQoHc3ViamVjdEIGCgRfa2V5Is4BCg1UYXNrU3VzcGVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIsCgZvcGVuZWQYAyADKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SDQoFd2FpdHMYBCADKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNEiEKBG5leHQYBiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSIgoIcHJvZ3Jlc3MYByABKAsyEC5wYXdsLnYxLlBheWxvYWQiDAoKVGltZXJGaXJlZCIOCgxXYWl0VGltZWRPdXQibwoPUHJvcG9zYWxTZXR0bGVkEhAKCHByb3Bvc2FsGAEgASgNEicKBnN0YXR1cxgCIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMSEQoJcHJpbmNpcGFsGAMgASgJEg4KBnJlYXNvbhgEIAEoCSIdCgtTaWduYWxUYWtlbhIOCgZzaWduYWwYASABKA0iDAoKSW5wdXRHaXZlbiJoCg5TaWduYWxSZWNlaXZlZBIMCgRuYW1lGAEgASgJEiEKB3BheWxvYWQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgDIAEoCRIRCglwcmluY2lwYWwYBCABKAkicgoNSW5wdXRBbnN3ZXJlZBINCgVpbnB1dBgBIAEoDRIhCgVnaXZlbhgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEhIKCGRlY2xpbmVkGAMgASgJSAASEQoJcHJpbmNpcGFsGAQgASgJQggKBmFuc3dlciKmAgoJV2FpdEVuZGVkEgwKBHdhaXQYASABKA0SDAoEdGFzaxgCIAEoDRIuCgt0aW1lcl9maXJlZBgDIAEoCzIXLnBhd2wubG9nLnYxLlRpbWVyRmlyZWRIABIuCgl0aW1lZF9vdXQYBCABKAsyGS5wYXdsLmxvZy52MS5XYWl0VGltZWRPdXRIABIwCghwcm9wb3NhbBgUIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsU2V0dGxlZEgAEjAKDHNpZ25hbF90YWtlbhgFIAEoCzIYLnBhd2wubG9nLnYxLlNpZ25hbFRha2VuSAASLgoLaW5wdXRfZ2l2ZW4YBiABKAsyFy5wYXdsLmxvZy52MS5JbnB1dEdpdmVuSABCCQoHb3V0Y29tZSJoCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEg8KB2F0dGVtcHQYBCABKA0iZQoJUnVuQ2xvc2VkEiIKBnN0YXR1cxgBIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiEKB2ZhaWx1cmUYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcHJpbmNpcGFsGAMgASgJIi4KCVJ1blBhdXNlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIi8KClJ1blJlc3VtZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIsCgpSdW5GYXVsdGVkEg8KB2NvbW1hbmQYASABKAkSDQoFZXJyb3IYAiABKAkiSAoMU3RvcmVDcmVhdGVkEhAKCHN0b3JlX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoDRIWCg5rZXJuZWxfdmVyc2lvbhgDIAEoCSI8ChBDaGVja3BvaW50U2VhbGVkEigKBmNodW5rcxgBIAMoCzIYLnBhd2wubG9nLnYxLlNlYWxlZENodW5rIm4KCkVwb2NoQmVnYW4SDQoFZXBvY2gYASABKA0SFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAESEgoKYWZ0ZXJfaGFzaBgDIAEoDBIOCgZyZWFzb24YBCABKAkSFQoNbG9zdF9zZXF1ZW5jZRgFIAEoASI3CgtTZWFsZWRDaHVuaxILCgNydW4YASABKAESDQoFY2h1bmsYAiABKA0SDAoEaGFzaBgDIAEoDCKABAoTUHJvcG9zYWxEZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIUCgxwbGFuX3ZlcnNpb24YCiABKA0SEQoJbmFtZXNwYWNlGAsgASgJEhEKCXJlcXVlc3RlchgMIAEoCRIfChdyZXF1ZXN0ZXJfYXV0aGVudGljYXRlZBgNIAEoCBIMCgRmcm9tGA4gAygJEgwKBG5lZWQYDyABKA0SHAoUcmVxdWVzdGVyX21heV9kZWNpZGUYECABKAgSFQoNZXhwaXJlc19hdF9tcxgRIAEoARIqCgZndWFyZHMYEiADKAsyGi5wYXdsLmxvZy52MS5Qcm9wb3NhbEd1YXJkEikKB2Rpc3BsYXkYEyABKAsyGC5wYXdsLnYxLlByb3Bvc2FsRGlzcGxheRIPCgdyZXZpc2VzGBQgASgNQhAKDl9kaXNjcmltaW5hdG9yImYKDVByb3Bvc2FsR3VhcmQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDm9ic2VydmVkX2F0X21zGAQgASgBEhIKCm1heF9hZ2VfbXMYBSABKAEiVwoMUHJvcG9zYWxNYWRlEhAKCHByb3Bvc2FsGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbiK+AQoPUHJvcG9zYWxEZWNpZGVkEhAKCHByb3Bvc2FsGAEgASgNEikKB3ZlcmRpY3QYAiABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAyABKAkSFQoNYXV0aGVudGljYXRlZBgEIAEoCBINCgVyb2xlcxgFIAMoCRIOCgZyZWFzb24YBiABKAkSJQoEbmV4dBgHIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMibQoNUHJvcG9zYWxFbmRlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiVQoQQ29uc3VtZWRBcHByb3ZhbBIQCghwcm9wb3NhbBgBIAEoDRIvCghzdGFuZGluZxgCIAMoCzIdLnBhd2wubG9nLnYxLkFwcHJvdmVyU3RhbmRpbmciNAoQQXBwcm92ZXJTdGFuZGluZxIRCglwcmluY2lwYWwYASABKAkSDQoFcm9sZXMYAiADKAkiOAoQTmFtZXNwYWNlQ3JlYXRlZBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIu4CCgtUYXNrQ2hhbmdlZBIMCgR0YXNrGAEgASgNEhgKEGV4cGVjdGVkX3ZlcnNpb24YAiABKA0SDgoGZGlnZXN0GAMgASgMEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSNgoPYmFja29mZl9za2lwcGVkGAYgASgLMhsucGF3bC5sb2cudjEuQmFja29mZlNraXBwZWRIABIxCgljb21wbGV0ZWQYByABKAsyHC5wYXdsLmxvZy52MS5Db21wbGV0ZWRCeUhhbmRIABIrCgZmYWlsZWQYCCABKAsyGS5wYXdsLmxvZy52MS5GYWlsZWRCeUhhbmRIABI0Cg5hdHRlbXB0c19yZXNldBgJIAEoCzIaLnBhd2wubG9nLnYxLkF0dGVtcHRzUmVzZXRIABIsCgZwb2xpY3kYCiABKAsyGi5wYXdsLmxvZy52MS5Qb2xpY3lDaGFuZ2VkSABCCAoGY2hhbmdlIhAKDkJhY2tvZmZTa2lwcGVkIjMKD0NvbXBsZXRlZEJ5SGFuZBIgCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWQiDgoMRmFpbGVkQnlIYW5kIg8KDUF0dGVtcHRzUmVzZXQiXQoNUG9saWN5Q2hhbmdlZBIjCgVyZXRyeRgBIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYAiABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyqRAwoOTGVhc2VFbmRSZWFzb24SIAocTEVBU0VfRU5EX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGExFQVNFX0VORF9SRUFTT05fRVhQSVJFRBABEiUKIUxFQVNFX0VORF9SRUFTT05fTk9UX0FDS05PV0xFREdFRBACEh0KGUxFQVNFX0VORF9SRUFTT05fUkVUVVJORUQQAxIdChlMRUFTRV9FTkRfUkVBU09OX05PVF9IRUxEEAQSHgoaTEVBU0VfRU5EX1JFQVNPTl9USU1FRF9PVVQQBRIbChdMRUFTRV9FTkRfUkVBU09OX1JFVklFVxAGEh8KG0xFQVNFX0VORF9SRUFTT05fR1JBQ0VfT1ZFUhAHEh8KG0xFQVNFX0VORF9SRUFTT05fVEVSTUlOQVRFRBAIEh4KGkxFQVNFX0VORF9SRUFTT05fU1VTUEVOREVEEAkSHgoaTEVBU0VfRU5EX1JFQVNPTl9XSVRIRFJBV04QChIbChdMRUFTRV9FTkRfUkVBU09OX1BFUlNPThALKoYBCg9UYXNrVGltZW91dEtpbmQSIQodVEFTS19USU1FT1VUX0tJTkRfVU5TUEVDSUZJRUQQABInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19TVEFSVBABEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX0NMT1NFEAIqgwEKCkRvdWJ0Q2F1c2USGwoXRE9VQlRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdET1VCVF9DQVVTRV9MRUFTRV9FTkRFRBABEhwKGERPVUJUX0NBVVNFX0NBTExfT1ZFUkRVRRACEh0KGURPVUJUX0NBVVNFX0FQUFJPVkFMX09WRVIQA2IGcHJvdG8z", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEi/g0KBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEjYKD3NpZ25hbF9yZWNlaXZlZBgYIAEoCzIbLnBhd2wubG9nLnYxLlNpZ25hbFJlY2VpdmVkSAASNAoOaW5wdXRfYW5zd2VyZWQYGSABKAsyGi5wYXdsLmxvZy52MS5JbnB1dEFuc3dlcmVkSAASLAoKcnVuX3BhdXNlZBgqIAEoCzIWLnBhd2wubG9nLnYxLlJ1blBhdXNlZEgAEi4KC3J1bl9yZXN1bWVkGCsgASgLMhcucGF3bC5sb2cudjEuUnVuUmVzdW1lZEgAEjAKDHRhc2tfY2hhbmdlZBgsIAEoCzIYLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2VkSAASMgoNcHJvcG9zYWxfbWFkZRggIAEoCzIZLnBhd2wubG9nLnYxLlByb3Bvc2FsTWFkZUgAEjgKEHByb3Bvc2FsX2RlY2lkZWQYISABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lkZWRIABI0Cg5wcm9wb3NhbF9lbmRlZBgiIAEoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsRW5kZWRIABI6ChFuYW1lc3BhY2VfY3JlYXRlZBg4IAEoCzIdLnBhd2wubG9nLnYxLk5hbWVzcGFjZUNyZWF0ZWRIABIyCg1ydW5fcmVzdGFydGVkGC8gASgLMhkucGF3bC5sb2cudjEuUnVuUmVzdGFydGVkSABCBgoEYm9keSIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiiQIKClJ1blN0YXJ0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIbCgRwbGFuGAUgASgLMg0ucGF3bC52MS5QbGFuEh8KBWlucHV0GAYgASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAcgASgMEiIKBmxhYmVscxgIIAMoCzISLnBhd2wubG9nLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRISCgpyZXF1ZXN0X2lkGA0gASgJIsEBCgxSdW5SZXN0YXJ0ZWQSEwoLaW5jYXJuYXRpb24YASABKA0SGwoEcGxhbhgCIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIiCgZsYWJlbHMYBCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgFIAEoCRIRCglwcmluY2lwYWwYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCSJmCgpUYXNrTGVhc2VkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhIKCnNlc3Npb25faWQYBCABKAkSDgoGd29ya2VyGAUgASgJItgCCgpMZWFzZUVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIrCgZyZWFzb24YAyABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYByABKAsyEC5wYXdsLnYxLkZhaWx1cmUSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGAggASgNEg4KBnJldmlldxgJIAEoDRIUCgx1c2VzX2F0dGVtcHQYCiABKAgSDwoHYXR0ZW1wdBgLIAEoDRIVCg13b3JrZXJfbG9zc2VzGAwgASgNEgwKBG5vdGUYDSABKAkiZwoNVGFza0NvbXBsZXRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIAoGb3V0cHV0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2F0dGVtcHQYBCABKA0i1AEKDUF0dGVtcHRGYWlsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAcgASgNEg4KBnJldmlldxgIIAEoDSIZCglUYXNrUmVhZHkSDAoEdGFzaxgBIAEoDSJrCgxUYXNrVGltZWRPdXQSDAoEdGFzaxgBIAEoDRIqCgRraW5kGAIgASgOMhwucGF3bC5sb2cudjEuVGFza1RpbWVvdXRLaW5kEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUizQEKDFN0ZXBSZWNvcmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoAUIGCgRfa2V5IoIDChRPcGVyYXRpb25EZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIkCglzaW5rX2tpbmQYCiABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhoKEmtleV93aW5kb3dfZW5kc19tcxgLIAEoARIRCglzZXR0bGVfbXMYDCABKA0SFwoPY2FsbF90aW1lb3V0X21zGA0gASgNEhQKDHBsYW5fdmVyc2lvbhgOIAEoDRIRCgluYW1lc3BhY2UYDyABKAlCEAoOX2Rpc2NyaW1pbmF0b3IihAIKEU9wZXJhdGlvbkludGVuZGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDRISCgpjYWxsX2J5X21zGAQgASgBEjYKC2RlY2xhcmF0aW9uGAUgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SFAoMc2Vlbl90aHJvdWdoGAYgASgNEgwKBHRhc2sYByABKA0SEQoJcHJpbmNpcGFsGAggASgJEi8KCGNvbnN1bWVkGAkgASgLMh0ucGF3bC5sb2cudjEuQ29uc3VtZWRBcHByb3ZhbCKOAgoRT3BlcmF0aW9uT2JzZXJ2ZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIiCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2VkGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJAoIbm90X3NlbnQYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIjCgd1bmtub3duGAYgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgHIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEgwKBGxhdGUYCCABKAhCCQoHb3V0Y29tZSJNChBPcGVyYXRpb25Eb3VidGVkEhEKCW9wZXJhdGlvbhgBIAEoDRImCgVjYXVzZRgCIAEoDjIXLnBhd2wubG9nLnYxLkRvdWJ0Q2F1c2Ui3QEKE09wZXJhdGlvblJlY29uY2lsZWQSEQoJb3BlcmF0aW9uGAEgASgNEiEKBWZvdW5kGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAMgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgFIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEhUKDWxvb2tfdXBfYXRfbXMYBiABKAFCCQoHZmluZGluZyJ3CgxSZXZpZXdPcGVuZWQSDgoGcmV2aWV3GAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkijAEKDlJldmlld1Jlc29sdmVkEg4KBnJldmlldxgBIAEoDRIlCgZjaG9pY2UYAiABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIgCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDgoGcmVhc29uGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCSI0Cg9DYW5jZWxSZXF1ZXN0ZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIOCgxUaW1lclN1YmplY3QiIwoPUHJvcG9zYWxTdWJqZWN0EhAKCHByb3Bvc2FsGAEgASgNIh8KDVNpZ25hbFN1YmplY3QSDgoGc2lnbmFsGAEgASgJImcKDElucHV0U3ViamVjdBINCgVpbnB1dBgBIAEoDRIQCghxdWVzdGlvbhgCIAEoCRIRCglhZGRyZXNzZWUYAyABKAkSDgoGc2NoZW1hGAQgASgJEhMKC2ZpbmdlcnByaW50GAUgASgMIo8CCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIABIwCghwcm9wb3NhbBgUIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsU3ViamVjdEgAEiwKBnNpZ25hbBgFIAEoCzIaLnBhd2wubG9nLnYxLlNpZ25hbFN1YmplY3RIABIqCgVpbnB1dBgGIAEoCzIZLnBhd2wubG9nLnYxLklucHV0U3ViamVjdEgAQgkKB3N1YmplY3RCBgoEX2tleSLOAQoNVGFza1N1c3BlbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SLAoGb3BlbmVkGAMgAygLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEg0KBXdhaXRzGAQgAygNEhQKDHNlZW5fdGhyb3VnaBgFIAEoDRIhCgRuZXh0GAYgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEiIKCHByb2dyZXNzGAcgASgLMhAucGF3bC52MS5QYXlsb2FkIgwKClRpbWVyRmlyZWQiDgoMV2FpdFRpbWVkT3V0Im8KD1Byb3Bvc2FsU2V0dGxlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiHQoLU2lnbmFsVGFrZW4SDgoGc2lnbmFsGAEgASgNIgwKCklucHV0R2l2ZW4iaAoOU2lnbmFsUmVjZWl2ZWQSDAoEbmFtZRgBIAEoCRIhCgdwYXlsb2FkGAIgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYAyABKAkSEQoJcHJpbmNpcGFsGAQgASgJInIKDUlucHV0QW5zd2VyZWQSDQoFaW5wdXQYASABKA0SIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIipgIKCVdhaXRFbmRlZBIMCgR3YWl0GAEgASgNEgwKBHRhc2sYAiABKA0SLgoLdGltZXJfZmlyZWQYAyABKAsyFy5wYXdsLmxvZy52MS5UaW1lckZpcmVkSAASLgoJdGltZWRfb3V0GAQgASgLMhkucGF3bC5sb2cudjEuV2FpdFRpbWVkT3V0SAASMAoIcHJvcG9zYWwYFCABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbFNldHRsZWRIABIwCgxzaWduYWxfdGFrZW4YBSABKAsyGC5wYXdsLmxvZy52MS5TaWduYWxUYWtlbkgAEi4KC2lucHV0X2dpdmVuGAYgASgLMhcucGF3bC5sb2cudjEuSW5wdXRHaXZlbkgAQgkKB291dGNvbWUiaAoNVGFza0NhbmNlbGxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIPCgdhdHRlbXB0GAQgASgNImUKCVJ1bkNsb3NlZBIiCgZzdGF0dXMYASABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIhCgdmYWlsdXJlGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEhEKCXByaW5jaXBhbBgDIAEoCSIuCglSdW5QYXVzZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIvCgpSdW5SZXN1bWVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLAoKUnVuRmF1bHRlZBIPCgdjb21tYW5kGAEgASgJEg0KBWVycm9yGAIgASgJIkgKDFN0b3JlQ3JlYXRlZBIQCghzdG9yZV9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKA0SFgoOa2VybmVsX3ZlcnNpb24YAyABKAkiPAoQQ2hlY2twb2ludFNlYWxlZBIoCgZjaHVua3MYASADKAsyGC5wYXdsLmxvZy52MS5TZWFsZWRDaHVuayJuCgpFcG9jaEJlZ2FuEg0KBWVwb2NoGAEgASgNEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgBEhIKCmFmdGVyX2hhc2gYAyABKAwSDgoGcmVhc29uGAQgASgJEhUKDWxvc3Rfc2VxdWVuY2UYBSABKAEiNwoLU2VhbGVkQ2h1bmsSCwoDcnVuGAEgASgBEg0KBWNodW5rGAIgASgNEgwKBGhhc2gYAyABKAwigAQKE1Byb3Bvc2FsRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSFAoMcGxhbl92ZXJzaW9uGAogASgNEhEKCW5hbWVzcGFjZRgLIAEoCRIRCglyZXF1ZXN0ZXIYDCABKAkSHwoXcmVxdWVzdGVyX2F1dGhlbnRpY2F0ZWQYDSABKAgSDAoEZnJvbRgOIAMoCRIMCgRuZWVkGA8gASgNEhwKFHJlcXVlc3Rlcl9tYXlfZGVjaWRlGBAgASgIEhUKDWV4cGlyZXNfYXRfbXMYESABKAESKgoGZ3VhcmRzGBIgAygLMhoucGF3bC5sb2cudjEuUHJvcG9zYWxHdWFyZBIpCgdkaXNwbGF5GBMgASgLMhgucGF3bC52MS5Qcm9wb3NhbERpc3BsYXkSDwoHcmV2aXNlcxgUIAEoDUIQCg5fZGlzY3JpbWluYXRvciJmCg1Qcm9wb3NhbEd1YXJkEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEc3RlcBgDIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgEIAEoARISCgptYXhfYWdlX21zGAUgASgBIlcKDFByb3Bvc2FsTWFkZRIQCghwcm9wb3NhbBgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24ivgEKD1Byb3Bvc2FsRGVjaWRlZBIQCghwcm9wb3NhbBgBIAEoDRIpCgd2ZXJkaWN0GAIgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAMgASgJEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgSDQoFcm9sZXMYBSADKAkSDgoGcmVhc29uGAYgASgJEiUKBG5leHQYByABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzIm0KDVByb3Bvc2FsRW5kZWQSEAoIcHJvcG9zYWwYASABKA0SJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIlUKEENvbnN1bWVkQXBwcm92YWwSEAoIcHJvcG9zYWwYASABKA0SLwoIc3RhbmRpbmcYAiADKAsyHS5wYXdsLmxvZy52MS5BcHByb3ZlclN0YW5kaW5nIjQKEEFwcHJvdmVyU3RhbmRpbmcSEQoJcHJpbmNpcGFsGAEgASgJEg0KBXJvbGVzGAIgAygJIjgKEE5hbWVzcGFjZUNyZWF0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSLuAgoLVGFza0NoYW5nZWQSDAoEdGFzaxgBIAEoDRIYChBleHBlY3RlZF92ZXJzaW9uGAIgASgNEg4KBmRpZ2VzdBgDIAEoDBIOCgZyZWFzb24YBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEjYKD2JhY2tvZmZfc2tpcHBlZBgGIAEoCzIbLnBhd2wubG9nLnYxLkJhY2tvZmZTa2lwcGVkSAASMQoJY29tcGxldGVkGAcgASgLMhwucGF3bC5sb2cudjEuQ29tcGxldGVkQnlIYW5kSAASKwoGZmFpbGVkGAggASgLMhkucGF3bC5sb2cudjEuRmFpbGVkQnlIYW5kSAASNAoOYXR0ZW1wdHNfcmVzZXQYCSABKAsyGi5wYXdsLmxvZy52MS5BdHRlbXB0c1Jlc2V0SAASLAoGcG9saWN5GAogASgLMhoucGF3bC5sb2cudjEuUG9saWN5Q2hhbmdlZEgAQggKBmNoYW5nZSIQCg5CYWNrb2ZmU2tpcHBlZCIzCg9Db21wbGV0ZWRCeUhhbmQSIAoGb3V0cHV0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkIg4KDEZhaWxlZEJ5SGFuZCIPCg1BdHRlbXB0c1Jlc2V0Il0KDVBvbGljeUNoYW5nZWQSIwoFcmV0cnkYASABKAsyFC5wYXdsLnYxLlJldHJ5UG9saWN5EicKCHRpbWVvdXRzGAIgASgLMhUucGF3bC52MS5UYXNrVGltZW91dHMqkQMKDkxlYXNlRW5kUmVhc29uEiAKHExFQVNFX0VORF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhMRUFTRV9FTkRfUkVBU09OX0VYUElSRUQQARIlCiFMRUFTRV9FTkRfUkVBU09OX05PVF9BQ0tOT1dMRURHRUQQAhIdChlMRUFTRV9FTkRfUkVBU09OX1JFVFVSTkVEEAMSHQoZTEVBU0VfRU5EX1JFQVNPTl9OT1RfSEVMRBAEEh4KGkxFQVNFX0VORF9SRUFTT05fVElNRURfT1VUEAUSGwoXTEVBU0VfRU5EX1JFQVNPTl9SRVZJRVcQBhIfChtMRUFTRV9FTkRfUkVBU09OX0dSQUNFX09WRVIQBxIfChtMRUFTRV9FTkRfUkVBU09OX1RFUk1JTkFURUQQCBIeChpMRUFTRV9FTkRfUkVBU09OX1NVU1BFTkRFRBAJEh4KGkxFQVNFX0VORF9SRUFTT05fV0lUSERSQVdOEAoSGwoXTEVBU0VfRU5EX1JFQVNPTl9QRVJTT04QCyqGAQoPVGFza1RpbWVvdXRLaW5kEiEKHVRBU0tfVElNRU9VVF9LSU5EX1VOU1BFQ0lGSUVEEAASJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fU1RBUlQQARInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19DTE9TRRACKoMBCgpEb3VidENhdXNlEhsKF0RPVUJUX0NBVVNFX1VOU1BFQ0lGSUVEEAASGwoXRE9VQlRfQ0FVU0VfTEVBU0VfRU5ERUQQARIcChhET1VCVF9DQVVTRV9DQUxMX09WRVJEVUUQAhIdChlET1VCVF9DQVVTRV9BUFBST1ZBTF9PVkVSEANiBnByb3RvMw", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -307,6 +307,14 @@ export type Event = Message<"pawl.log.v1.Event"> & {
      */
     value: NamespaceCreated;
     case: "namespaceCreated";
+  } | {
+    /**
+     * A run that had ended, or was ended by the same start, begins once more: its next incarnation.
+     *
+     * @generated from field: pawl.log.v1.RunRestarted run_restarted = 47;
+     */
+    value: RunRestarted;
+    case: "runRestarted";
   } | { case: undefined; value?: undefined };
 };
 
@@ -420,6 +428,13 @@ export type RunStarted = Message<"pawl.log.v1.RunStarted"> & {
    * @generated from field: string principal = 10;
    */
   principal: string;
+
+  /**
+   * Id of the request that started it, so that it is known when it is sent again. Empty when it had none.
+   *
+   * @generated from field: string request_id = 13;
+   */
+  requestId: string;
 };
 
 /**
@@ -428,6 +443,69 @@ export type RunStarted = Message<"pawl.log.v1.RunStarted"> & {
  */
 export const RunStartedSchema: GenMessage<RunStarted> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 2);
+
+/**
+ * A run begins once more, under the same id, workflow and input: its next incarnation. Nothing of the state before stays but the versions.
+ *
+ * @generated from message pawl.log.v1.RunRestarted
+ */
+export type RunRestarted = Message<"pawl.log.v1.RunRestarted"> & {
+  /**
+   * Which execution under this id: one more than before.
+   *
+   * @generated from field: uint32 incarnation = 1;
+   */
+  incarnation: number;
+
+  /**
+   * The plan as received.
+   *
+   * @generated from field: pawl.v1.Plan plan = 2;
+   */
+  plan?: Plan | undefined;
+
+  /**
+   * The input as received. Absent when there is none.
+   *
+   * @generated from field: pawl.v1.Payload input = 3;
+   */
+  input?: Payload | undefined;
+
+  /**
+   * Labels.
+   *
+   * @generated from field: repeated pawl.log.v1.Label labels = 4;
+   */
+  labels: Label[];
+
+  /**
+   * W3C traceparent of the caller.
+   *
+   * @generated from field: string traceparent = 5;
+   */
+  traceparent: string;
+
+  /**
+   * Who started it.
+   *
+   * @generated from field: string principal = 6;
+   */
+  principal: string;
+
+  /**
+   * Id of the request that started it.
+   *
+   * @generated from field: string request_id = 7;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.RunRestarted.
+ * Use `create(RunRestartedSchema)` to create a new message.
+ */
+export const RunRestartedSchema: GenMessage<RunRestarted> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 3);
 
 /**
  * A worker got a task.
@@ -476,7 +554,7 @@ export type TaskLeased = Message<"pawl.log.v1.TaskLeased"> & {
  * Use `create(TaskLeasedSchema)` to create a new message.
  */
 export const TaskLeasedSchema: GenMessage<TaskLeased> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 3);
+  messageDesc(file_pawl_log_v1_event, 4);
 
 /**
  * A lease ended without a report.
@@ -581,7 +659,7 @@ export type LeaseEnded = Message<"pawl.log.v1.LeaseEnded"> & {
  * Use `create(LeaseEndedSchema)` to create a new message.
  */
 export const LeaseEndedSchema: GenMessage<LeaseEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 4);
+  messageDesc(file_pawl_log_v1_event, 5);
 
 /**
  * A task completed.
@@ -623,7 +701,7 @@ export type TaskCompleted = Message<"pawl.log.v1.TaskCompleted"> & {
  * Use `create(TaskCompletedSchema)` to create a new message.
  */
 export const TaskCompletedSchema: GenMessage<TaskCompleted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 5);
+  messageDesc(file_pawl_log_v1_event, 6);
 
 /**
  * An attempt failed.
@@ -693,7 +771,7 @@ export type AttemptFailed = Message<"pawl.log.v1.AttemptFailed"> & {
  * Use `create(AttemptFailedSchema)` to create a new message.
  */
 export const AttemptFailedSchema: GenMessage<AttemptFailed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 6);
+  messageDesc(file_pawl_log_v1_event, 7);
 
 /**
  * The wait for the next attempt is over.
@@ -714,7 +792,7 @@ export type TaskReady = Message<"pawl.log.v1.TaskReady"> & {
  * Use `create(TaskReadySchema)` to create a new message.
  */
 export const TaskReadySchema: GenMessage<TaskReady> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 7);
+  messageDesc(file_pawl_log_v1_event, 8);
 
 /**
  * A task ran out of time. A lease that was open ends with it.
@@ -749,7 +827,7 @@ export type TaskTimedOut = Message<"pawl.log.v1.TaskTimedOut"> & {
  * Use `create(TaskTimedOutSchema)` to create a new message.
  */
 export const TaskTimedOutSchema: GenMessage<TaskTimedOut> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 8);
+  messageDesc(file_pawl_log_v1_event, 9);
 
 /**
  * Code of a task recorded a value.
@@ -819,7 +897,7 @@ export type StepRecorded = Message<"pawl.log.v1.StepRecorded"> & {
  * Use `create(StepRecordedSchema)` to create a new message.
  */
 export const StepRecordedSchema: GenMessage<StepRecorded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 9);
+  messageDesc(file_pawl_log_v1_event, 10);
 
 /**
  * What an operation is; recorded with its first intent and never changed.
@@ -938,7 +1016,7 @@ export type OperationDeclaration = Message<"pawl.log.v1.OperationDeclaration"> &
  * Use `create(OperationDeclarationSchema)` to create a new message.
  */
 export const OperationDeclarationSchema: GenMessage<OperationDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 10);
+  messageDesc(file_pawl_log_v1_event, 11);
 
 /**
  * An operation was intended.
@@ -1015,7 +1093,7 @@ export type OperationIntended = Message<"pawl.log.v1.OperationIntended"> & {
  * Use `create(OperationIntendedSchema)` to create a new message.
  */
 export const OperationIntendedSchema: GenMessage<OperationIntended> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 11);
+  messageDesc(file_pawl_log_v1_event, 12);
 
 /**
  * How a call ended.
@@ -1096,7 +1174,7 @@ export type OperationObserved = Message<"pawl.log.v1.OperationObserved"> & {
  * Use `create(OperationObservedSchema)` to create a new message.
  */
 export const OperationObservedSchema: GenMessage<OperationObserved> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 12);
+  messageDesc(file_pawl_log_v1_event, 13);
 
 /**
  * The outcome of a call became unknown.
@@ -1124,7 +1202,7 @@ export type OperationDoubted = Message<"pawl.log.v1.OperationDoubted"> & {
  * Use `create(OperationDoubtedSchema)` to create a new message.
  */
 export const OperationDoubtedSchema: GenMessage<OperationDoubted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 13);
+  messageDesc(file_pawl_log_v1_event, 14);
 
 /**
  * A look-up told something.
@@ -1190,7 +1268,7 @@ export type OperationReconciled = Message<"pawl.log.v1.OperationReconciled"> & {
  * Use `create(OperationReconciledSchema)` to create a new message.
  */
 export const OperationReconciledSchema: GenMessage<OperationReconciled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 14);
+  messageDesc(file_pawl_log_v1_event, 15);
 
 /**
  * A person is needed.
@@ -1239,7 +1317,7 @@ export type ReviewOpened = Message<"pawl.log.v1.ReviewOpened"> & {
  * Use `create(ReviewOpenedSchema)` to create a new message.
  */
 export const ReviewOpenedSchema: GenMessage<ReviewOpened> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 15);
+  messageDesc(file_pawl_log_v1_event, 16);
 
 /**
  * A person decided.
@@ -1288,7 +1366,7 @@ export type ReviewResolved = Message<"pawl.log.v1.ReviewResolved"> & {
  * Use `create(ReviewResolvedSchema)` to create a new message.
  */
 export const ReviewResolvedSchema: GenMessage<ReviewResolved> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 16);
+  messageDesc(file_pawl_log_v1_event, 17);
 
 /**
  * Somebody asked the run to stop.
@@ -1316,7 +1394,7 @@ export type CancelRequested = Message<"pawl.log.v1.CancelRequested"> & {
  * Use `create(CancelRequestedSchema)` to create a new message.
  */
 export const CancelRequestedSchema: GenMessage<CancelRequested> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 17);
+  messageDesc(file_pawl_log_v1_event, 18);
 
 /**
  * Time itself is waited for.
@@ -1331,7 +1409,7 @@ export type TimerSubject = Message<"pawl.log.v1.TimerSubject"> & {
  * Use `create(TimerSubjectSchema)` to create a new message.
  */
 export const TimerSubjectSchema: GenMessage<TimerSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 18);
+  messageDesc(file_pawl_log_v1_event, 19);
 
 /**
  * The decision about a proposal is waited for.
@@ -1352,7 +1430,7 @@ export type ProposalSubject = Message<"pawl.log.v1.ProposalSubject"> & {
  * Use `create(ProposalSubjectSchema)` to create a new message.
  */
 export const ProposalSubjectSchema: GenMessage<ProposalSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 19);
+  messageDesc(file_pawl_log_v1_event, 20);
 
 /**
  * A signal is waited for.
@@ -1373,7 +1451,7 @@ export type SignalSubject = Message<"pawl.log.v1.SignalSubject"> & {
  * Use `create(SignalSubjectSchema)` to create a new message.
  */
 export const SignalSubjectSchema: GenMessage<SignalSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 20);
+  messageDesc(file_pawl_log_v1_event, 21);
 
 /**
  * An answer is waited for.
@@ -1422,7 +1500,7 @@ export type InputSubject = Message<"pawl.log.v1.InputSubject"> & {
  * Use `create(InputSubjectSchema)` to create a new message.
  */
 export const InputSubjectSchema: GenMessage<InputSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 21);
+  messageDesc(file_pawl_log_v1_event, 22);
 
 /**
  * One thing that a task waits for; recorded when it first does, and never changed.
@@ -1496,7 +1574,7 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
  * Use `create(WaitDeclarationSchema)` to create a new message.
  */
 export const WaitDeclarationSchema: GenMessage<WaitDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 22);
+  messageDesc(file_pawl_log_v1_event, 23);
 
 /**
  * A task gave its lease back and waits. Uses no attempt, and neither does going on.
@@ -1559,7 +1637,7 @@ export type TaskSuspended = Message<"pawl.log.v1.TaskSuspended"> & {
  * Use `create(TaskSuspendedSchema)` to create a new message.
  */
 export const TaskSuspendedSchema: GenMessage<TaskSuspended> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 23);
+  messageDesc(file_pawl_log_v1_event, 24);
 
 /**
  * The time that was waited for has come.
@@ -1574,7 +1652,7 @@ export type TimerFired = Message<"pawl.log.v1.TimerFired"> & {
  * Use `create(TimerFiredSchema)` to create a new message.
  */
 export const TimerFiredSchema: GenMessage<TimerFired> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 24);
+  messageDesc(file_pawl_log_v1_event, 25);
 
 /**
  * Nothing came within the time that the wait allowed.
@@ -1589,7 +1667,7 @@ export type WaitTimedOut = Message<"pawl.log.v1.WaitTimedOut"> & {
  * Use `create(WaitTimedOutSchema)` to create a new message.
  */
 export const WaitTimedOutSchema: GenMessage<WaitTimedOut> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 25);
+  messageDesc(file_pawl_log_v1_event, 26);
 
 /**
  * A proposal is not PENDING any more.
@@ -1631,7 +1709,7 @@ export type ProposalSettled = Message<"pawl.log.v1.ProposalSettled"> & {
  * Use `create(ProposalSettledSchema)` to create a new message.
  */
 export const ProposalSettledSchema: GenMessage<ProposalSettled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 26);
+  messageDesc(file_pawl_log_v1_event, 27);
 
 /**
  * A signal was taken. No other wait gets it.
@@ -1652,7 +1730,7 @@ export type SignalTaken = Message<"pawl.log.v1.SignalTaken"> & {
  * Use `create(SignalTakenSchema)` to create a new message.
  */
 export const SignalTakenSchema: GenMessage<SignalTaken> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 27);
+  messageDesc(file_pawl_log_v1_event, 28);
 
 /**
  * The input request was answered, or declined.
@@ -1667,7 +1745,7 @@ export type InputGiven = Message<"pawl.log.v1.InputGiven"> & {
  * Use `create(InputGivenSchema)` to create a new message.
  */
 export const InputGivenSchema: GenMessage<InputGiven> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 28);
+  messageDesc(file_pawl_log_v1_event, 29);
 
 /**
  * A signal came to a run.
@@ -1709,7 +1787,7 @@ export type SignalReceived = Message<"pawl.log.v1.SignalReceived"> & {
  * Use `create(SignalReceivedSchema)` to create a new message.
  */
 export const SignalReceivedSchema: GenMessage<SignalReceived> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 29);
+  messageDesc(file_pawl_log_v1_event, 30);
 
 /**
  * An input request was answered.
@@ -1760,7 +1838,7 @@ export type InputAnswered = Message<"pawl.log.v1.InputAnswered"> & {
  * Use `create(InputAnsweredSchema)` to create a new message.
  */
 export const InputAnsweredSchema: GenMessage<InputAnswered> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 30);
+  messageDesc(file_pawl_log_v1_event, 31);
 
 /**
  * What a task waited for is there. When it is SUSPENDED, it is READY from now on.
@@ -1835,7 +1913,7 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
  * Use `create(WaitEndedSchema)` to create a new message.
  */
 export const WaitEndedSchema: GenMessage<WaitEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 31);
+  messageDesc(file_pawl_log_v1_event, 32);
 
 /**
  * A leased task ended because its run was asked to stop.
@@ -1877,7 +1955,7 @@ export type TaskCancelled = Message<"pawl.log.v1.TaskCancelled"> & {
  * Use `create(TaskCancelledSchema)` to create a new message.
  */
 export const TaskCancelledSchema: GenMessage<TaskCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 32);
+  messageDesc(file_pawl_log_v1_event, 33);
 
 /**
  * The run ended.
@@ -1912,7 +1990,7 @@ export type RunClosed = Message<"pawl.log.v1.RunClosed"> & {
  * Use `create(RunClosedSchema)` to create a new message.
  */
 export const RunClosedSchema: GenMessage<RunClosed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 33);
+  messageDesc(file_pawl_log_v1_event, 34);
 
 /**
  * Nothing of the run is offered from now on: what runs may report, and every timer but that of a running attempt is due when it goes on.
@@ -1940,7 +2018,7 @@ export type RunPaused = Message<"pawl.log.v1.RunPaused"> & {
  * Use `create(RunPausedSchema)` to create a new message.
  */
 export const RunPausedSchema: GenMessage<RunPaused> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 34);
+  messageDesc(file_pawl_log_v1_event, 35);
 
 /**
  * The run goes on.
@@ -1968,7 +2046,7 @@ export type RunResumed = Message<"pawl.log.v1.RunResumed"> & {
  * Use `create(RunResumedSchema)` to create a new message.
  */
 export const RunResumedSchema: GenMessage<RunResumed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 35);
+  messageDesc(file_pawl_log_v1_event, 36);
 
 /**
  * The kernel's own code failed for this run.
@@ -1996,7 +2074,7 @@ export type RunFaulted = Message<"pawl.log.v1.RunFaulted"> & {
  * Use `create(RunFaultedSchema)` to create a new message.
  */
 export const RunFaultedSchema: GenMessage<RunFaulted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 36);
+  messageDesc(file_pawl_log_v1_event, 37);
 
 /**
  * The store was created.
@@ -2031,7 +2109,7 @@ export type StoreCreated = Message<"pawl.log.v1.StoreCreated"> & {
  * Use `create(StoreCreatedSchema)` to create a new message.
  */
 export const StoreCreatedSchema: GenMessage<StoreCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 37);
+  messageDesc(file_pawl_log_v1_event, 38);
 
 /**
  * History chunks were written.
@@ -2052,7 +2130,7 @@ export type CheckpointSealed = Message<"pawl.log.v1.CheckpointSealed"> & {
  * Use `create(CheckpointSealedSchema)` to create a new message.
  */
 export const CheckpointSealedSchema: GenMessage<CheckpointSealed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 38);
+  messageDesc(file_pawl_log_v1_event, 39);
 
 /**
  * A new life of the store began, by an operator's word. Positions of earlier ones are told that the store was rewound.
@@ -2101,7 +2179,7 @@ export type EpochBegan = Message<"pawl.log.v1.EpochBegan"> & {
  * Use `create(EpochBeganSchema)` to create a new message.
  */
 export const EpochBeganSchema: GenMessage<EpochBegan> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 39);
+  messageDesc(file_pawl_log_v1_event, 40);
 
 /**
  * A chunk with its hash.
@@ -2136,7 +2214,7 @@ export type SealedChunk = Message<"pawl.log.v1.SealedChunk"> & {
  * Use `create(SealedChunkSchema)` to create a new message.
  */
 export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 40);
+  messageDesc(file_pawl_log_v1_event, 41);
 
 /**
  * What a proposal is; never changed.
@@ -2290,7 +2368,7 @@ export type ProposalDeclaration = Message<"pawl.log.v1.ProposalDeclaration"> & {
  * Use `create(ProposalDeclarationSchema)` to create a new message.
  */
 export const ProposalDeclarationSchema: GenMessage<ProposalDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 41);
+  messageDesc(file_pawl_log_v1_event, 42);
 
 /**
  * A guard as it is kept.
@@ -2339,7 +2417,7 @@ export type ProposalGuard = Message<"pawl.log.v1.ProposalGuard"> & {
  * Use `create(ProposalGuardSchema)` to create a new message.
  */
 export const ProposalGuardSchema: GenMessage<ProposalGuard> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 42);
+  messageDesc(file_pawl_log_v1_event, 43);
 
 /**
  * An action was proposed. A proposal that it revises ends with this event when it is open: PENDING becomes SUPERSEDED, APPROVED becomes REVOKED.
@@ -2367,7 +2445,7 @@ export type ProposalMade = Message<"pawl.log.v1.ProposalMade"> & {
  * Use `create(ProposalMadeSchema)` to create a new message.
  */
 export const ProposalMadeSchema: GenMessage<ProposalMade> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 43);
+  messageDesc(file_pawl_log_v1_event, 44);
 
 /**
  * A person approved or rejected.
@@ -2430,7 +2508,7 @@ export type ProposalDecided = Message<"pawl.log.v1.ProposalDecided"> & {
  * Use `create(ProposalDecidedSchema)` to create a new message.
  */
 export const ProposalDecidedSchema: GenMessage<ProposalDecided> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 44);
+  messageDesc(file_pawl_log_v1_event, 45);
 
 /**
  * A proposal ended: EXPIRED, WITHDRAWN, REVOKED or STALE.
@@ -2472,7 +2550,7 @@ export type ProposalEnded = Message<"pawl.log.v1.ProposalEnded"> & {
  * Use `create(ProposalEndedSchema)` to create a new message.
  */
 export const ProposalEndedSchema: GenMessage<ProposalEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 45);
+  messageDesc(file_pawl_log_v1_event, 46);
 
 /**
  * An approval that was used.
@@ -2500,7 +2578,7 @@ export type ConsumedApproval = Message<"pawl.log.v1.ConsumedApproval"> & {
  * Use `create(ConsumedApprovalSchema)` to create a new message.
  */
 export const ConsumedApprovalSchema: GenMessage<ConsumedApproval> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 46);
+  messageDesc(file_pawl_log_v1_event, 47);
 
 /**
  * What an approver was when the approval was used.
@@ -2528,7 +2606,7 @@ export type ApproverStanding = Message<"pawl.log.v1.ApproverStanding"> & {
  * Use `create(ApproverStandingSchema)` to create a new message.
  */
 export const ApproverStandingSchema: GenMessage<ApproverStanding> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 47);
+  messageDesc(file_pawl_log_v1_event, 48);
 
 /**
  * A namespace was created. It is never removed.
@@ -2556,7 +2634,7 @@ export type NamespaceCreated = Message<"pawl.log.v1.NamespaceCreated"> & {
  * Use `create(NamespaceCreatedSchema)` to create a new message.
  */
 export const NamespaceCreatedSchema: GenMessage<NamespaceCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 48);
+  messageDesc(file_pawl_log_v1_event, 49);
 
 /**
  * A person changed a task.
@@ -2652,7 +2730,7 @@ export type TaskChanged = Message<"pawl.log.v1.TaskChanged"> & {
  * Use `create(TaskChangedSchema)` to create a new message.
  */
 export const TaskChangedSchema: GenMessage<TaskChanged> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 49);
+  messageDesc(file_pawl_log_v1_event, 50);
 
 /**
  * A backoff was cut short.
@@ -2667,7 +2745,7 @@ export type BackoffSkipped = Message<"pawl.log.v1.BackoffSkipped"> & {
  * Use `create(BackoffSkippedSchema)` to create a new message.
  */
 export const BackoffSkippedSchema: GenMessage<BackoffSkipped> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 50);
+  messageDesc(file_pawl_log_v1_event, 51);
 
 /**
  * A task was completed by hand.
@@ -2688,7 +2766,7 @@ export type CompletedByHand = Message<"pawl.log.v1.CompletedByHand"> & {
  * Use `create(CompletedByHandSchema)` to create a new message.
  */
 export const CompletedByHandSchema: GenMessage<CompletedByHand> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 51);
+  messageDesc(file_pawl_log_v1_event, 52);
 
 /**
  * A task was failed by hand.
@@ -2703,7 +2781,7 @@ export type FailedByHand = Message<"pawl.log.v1.FailedByHand"> & {
  * Use `create(FailedByHandSchema)` to create a new message.
  */
 export const FailedByHandSchema: GenMessage<FailedByHand> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 52);
+  messageDesc(file_pawl_log_v1_event, 53);
 
 /**
  * A task got all its attempts anew.
@@ -2718,7 +2796,7 @@ export type AttemptsReset = Message<"pawl.log.v1.AttemptsReset"> & {
  * Use `create(AttemptsResetSchema)` to create a new message.
  */
 export const AttemptsResetSchema: GenMessage<AttemptsReset> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 53);
+  messageDesc(file_pawl_log_v1_event, 54);
 
 /**
  * The policy of a task was changed.
@@ -2746,7 +2824,7 @@ export type PolicyChanged = Message<"pawl.log.v1.PolicyChanged"> & {
  * Use `create(PolicyChangedSchema)` to create a new message.
  */
 export const PolicyChangedSchema: GenMessage<PolicyChanged> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 54);
+  messageDesc(file_pawl_log_v1_event, 55);
 
 /**
  * Why a lease ended without a report.

@@ -57,6 +57,7 @@ export interface EventShape {
     | { case: "proposalDecided"; value: ProposalDecidedShape }
     | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: "namespaceCreated"; value: NamespaceCreatedShape }
+    | { case: "runRestarted"; value: RunRestartedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -277,6 +278,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "runRestarted": {
+      w.tag(378);
+      const at = w.begin();
+      writeRunRestarted(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "epochBegan": {
       w.tag(418);
       const at = w.begin();
@@ -424,6 +432,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         body = { case: "taskChanged", value: readTaskChanged(r, r.enter()) };
         r.leave(end);
         break;
+      case 378:
+        body = { case: "runRestarted", value: readRunRestarted(r, r.enter()) };
+        r.leave(end);
+        break;
       case 418:
         body = { case: "epochBegan", value: readEpochBegan(r, r.enter()) };
         r.leave(end);
@@ -523,6 +535,7 @@ export interface RunStartedShape {
   labels: LabelShape[];
   traceparent: string;
   principal: string;
+  requestId: string;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunStarted`. */
@@ -569,6 +582,10 @@ export function writeRunStarted(w: WireWriter, m: RunStartedShape): void {
     w.tag(82);
     w.string(m.principal);
   }
+  if (m.requestId !== "") {
+    w.tag(106);
+    w.string(m.requestId);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunStarted` up to `end`, which is the reader's limit. */
@@ -583,6 +600,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
   const labels: LabelShape[] = [];
   let traceparent: string = "";
   let principal: string = "";
+  let requestId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -617,6 +635,9 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
       case 82:
         principal = r.string();
         break;
+      case 106:
+        requestId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -632,6 +653,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
     labels,
     traceparent,
     principal,
+    requestId,
   };
 }
 
@@ -646,6 +668,115 @@ export function encodeRunStarted(m: RunStartedShape): Uint8Array {
 export function decodeRunStarted(bytes: Uint8Array): RunStartedShape {
   const r = new WireReader(bytes);
   return readRunStarted(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunRestarted`; its fields are described in event_pb.ts. */
+export interface RunRestartedShape {
+  incarnation: number;
+  /** The encoded `pawl.v1.Plan`, not decoded. */
+  plan?: Uint8Array | undefined;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  input?: Uint8Array | undefined;
+  labels: LabelShape[];
+  traceparent: string;
+  principal: string;
+  requestId: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunRestarted`. */
+export function writeRunRestarted(w: WireWriter, m: RunRestartedShape): void {
+  if (m.incarnation !== 0) {
+    w.tag(8);
+    w.varint32(m.incarnation);
+  }
+  if (m.plan !== undefined) {
+    w.tag(18);
+    w.bytes(m.plan);
+  }
+  if (m.input !== undefined) {
+    w.tag(26);
+    w.bytes(m.input);
+  }
+  for (const item of m.labels) {
+    w.tag(34);
+    const at = w.begin();
+    writeLabel(w, item);
+    w.end(at);
+  }
+  if (m.traceparent !== "") {
+    w.tag(42);
+    w.string(m.traceparent);
+  }
+  if (m.principal !== "") {
+    w.tag(50);
+    w.string(m.principal);
+  }
+  if (m.requestId !== "") {
+    w.tag(58);
+    w.string(m.requestId);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunRestarted` up to `end`, which is the reader's limit. */
+export function readRunRestarted(r: WireReader, end: number): RunRestartedShape {
+  let incarnation: number = 0;
+  let plan: Uint8Array | undefined;
+  let input: Uint8Array | undefined;
+  const labels: LabelShape[] = [];
+  let traceparent: string = "";
+  let principal: string = "";
+  let requestId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        incarnation = r.varint32();
+        break;
+      case 18:
+        plan = r.bytes();
+        break;
+      case 26:
+        input = r.bytes();
+        break;
+      case 34:
+        labels.push(readLabel(r, r.enter()));
+        r.leave(end);
+        break;
+      case 42:
+        traceparent = r.string();
+        break;
+      case 50:
+        principal = r.string();
+        break;
+      case 58:
+        requestId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    incarnation,
+    plan,
+    input,
+    labels,
+    traceparent,
+    principal,
+    requestId,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunRestarted` into bytes of its own. */
+export function encodeRunRestarted(m: RunRestartedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunRestarted(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunRestarted`; its bytes fields are views of `bytes`. */
+export function decodeRunRestarted(bytes: Uint8Array): RunRestartedShape {
+  const r = new WireReader(bytes);
+  return readRunRestarted(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskLeased`; its fields are described in event_pb.ts. */

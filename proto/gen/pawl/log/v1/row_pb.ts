@@ -33,7 +33,35 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIo0ICgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKCBQoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgSJwoGY2hhbmdlGB4gASgLMhcucGF3bC5sb2cudjEuVGFza0NoYW5nZSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASK+BAoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgi1wEKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA1CBgoEX2tleSK2AgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0inQEKCVNpZ25hbFJvdxIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEhYKDnJlY2VpdmVkX2F0X21zGAYgASgBEhAKCHRha2VuX2J5GAcgASgNIs4BCghJbnB1dFJvdxIOCgZudW1iZXIYASABKA0SDAoEd2FpdBgCIAEoDRIkCgZzdGF0dXMYAyABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SIAoGYW5zd2VyGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhUKCGRlY2xpbmVkGAYgASgJSACIAQESEQoJcHJpbmNpcGFsGAcgASgJEhQKDGNsb3NlZF9hdF9tcxgIIAEoAUILCglfZGVjbGluZWQiwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoASLoAgoLUHJvcG9zYWxSb3cSDgoGbnVtYmVyGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbhInCgZzdGF0dXMYAyABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SMwoJZGVjaXNpb25zGAUgAygLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpc2lvblJvdxIWCg5wcm9wb3NlZF9hdF9tcxgGIAEoARIWCg5hcHByb3ZlZF9hdF9tcxgHIAEoARITCgtlbmRlZF9hdF9tcxgIIAEoARIQCghlbmRlZF9ieRgJIAEoCRISCgplbmRfcmVhc29uGAogASgJEhIKCnJldmlzZWRfYnkYCyABKA0SEQoJb3BlcmF0aW9uGAwgASgNEhEKCWludGVudF9pZBgNIAEoCSKgAQoTUHJvcG9zYWxEZWNpc2lvblJvdxIpCgd2ZXJkaWN0GAEgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWF1dGhlbnRpY2F0ZWQYAyABKAgSDQoFcm9sZXMYBCADKAkSDgoGcmVhc29uGAUgASgJEhUKDWRlY2lkZWRfYXRfbXMYBiABKAEiSwoMTmFtZXNwYWNlUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoASI+Cg1OYW1lc3BhY2VzUm93Ei0KCm5hbWVzcGFjZXMYASADKAsyGS5wYXdsLmxvZy52MS5OYW1lc3BhY2VSb3diBnByb3RvMw", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIosJCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0iPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSKCBQoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgSJwoGY2hhbmdlGB4gASgLMhcucGF3bC5sb2cudjEuVGFza0NoYW5nZSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASK+BAoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgi1wEKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA1CBgoEX2tleSK2AgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0inQEKCVNpZ25hbFJvdxIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEhYKDnJlY2VpdmVkX2F0X21zGAYgASgBEhAKCHRha2VuX2J5GAcgASgNIs4BCghJbnB1dFJvdxIOCgZudW1iZXIYASABKA0SDAoEd2FpdBgCIAEoDRIkCgZzdGF0dXMYAyABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SIAoGYW5zd2VyGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhUKCGRlY2xpbmVkGAYgASgJSACIAQESEQoJcHJpbmNpcGFsGAcgASgJEhQKDGNsb3NlZF9hdF9tcxgIIAEoAUILCglfZGVjbGluZWQiwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoASLoAgoLUHJvcG9zYWxSb3cSDgoGbnVtYmVyGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbhInCgZzdGF0dXMYAyABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SMwoJZGVjaXNpb25zGAUgAygLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpc2lvblJvdxIWCg5wcm9wb3NlZF9hdF9tcxgGIAEoARIWCg5hcHByb3ZlZF9hdF9tcxgHIAEoARITCgtlbmRlZF9hdF9tcxgIIAEoARIQCghlbmRlZF9ieRgJIAEoCRISCgplbmRfcmVhc29uGAogASgJEhIKCnJldmlzZWRfYnkYCyABKA0SEQoJb3BlcmF0aW9uGAwgASgNEhEKCWludGVudF9pZBgNIAEoCSKgAQoTUHJvcG9zYWxEZWNpc2lvblJvdxIpCgd2ZXJkaWN0GAEgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWF1dGhlbnRpY2F0ZWQYAyABKAgSDQoFcm9sZXMYBCADKAkSDgoGcmVhc29uGAUgASgJEhUKDWRlY2lkZWRfYXRfbXMYBiABKAEiSwoMTmFtZXNwYWNlUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoASI+Cg1OYW1lc3BhY2VzUm93Ei0KCm5hbWVzcGFjZXMYASADKAsyGS5wYXdsLmxvZy52MS5OYW1lc3BhY2VSb3diBnByb3RvMw", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+
+/**
+ * A request that began an incarnation of a run.
+ *
+ * @generated from message pawl.log.v1.StartRequest
+ */
+export type StartRequest = Message<"pawl.log.v1.StartRequest"> & {
+  /**
+   * Its id, as the caller chose it.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * When it was decided, ms since the Unix epoch.
+   *
+   * @generated from field: double at_ms = 2;
+   */
+  atMs: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.StartRequest.
+ * Use `create(StartRequestSchema)` to create a new message.
+ */
+export const StartRequestSchema: GenMessage<StartRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 0);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -306,6 +334,34 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: pawl.log.v1.RunPause pause = 44;
    */
   pause?: RunPause | undefined;
+
+  /**
+   * Lease versions of this incarnation begin above it: no lease of an earlier one counts. 0 in the first incarnation.
+   *
+   * @generated from field: uint32 lease_version_base = 48;
+   */
+  leaseVersionBase: number;
+
+  /**
+   * Number of the event that began this incarnation.
+   *
+   * @generated from field: uint32 begun_at_event = 49;
+   */
+  begunAtEvent: number;
+
+  /**
+   * Requests that began an incarnation, as long as they are remembered.
+   *
+   * @generated from field: repeated pawl.log.v1.StartRequest start_requests = 50;
+   */
+  startRequests: StartRequest[];
+
+  /**
+   * Number of the first proposal of this incarnation; those of earlier ones are kept.
+   *
+   * @generated from field: uint32 proposal_base = 51;
+   */
+  proposalBase: number;
 };
 
 /**
@@ -313,7 +369,7 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
  * Use `create(RunRowSchema)` to create a new message.
  */
 export const RunRowSchema: GenMessage<RunRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 0);
+  messageDesc(file_pawl_log_v1_row, 1);
 
 /**
  * That a run is paused.
@@ -348,7 +404,7 @@ export type RunPause = Message<"pawl.log.v1.RunPause"> & {
  * Use `create(RunPauseSchema)` to create a new message.
  */
 export const RunPauseSchema: GenMessage<RunPause> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 1);
+  messageDesc(file_pawl_log_v1_row, 2);
 
 /**
  * A task. A task still in its first state (BLOCKED or READY as the plan says) and version 0 has no row.
@@ -523,7 +579,7 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  * Use `create(TaskRowSchema)` to create a new message.
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 2);
+  messageDesc(file_pawl_log_v1_row, 3);
 
 /**
  * How a person changed a task.
@@ -565,7 +621,7 @@ export type TaskChange = Message<"pawl.log.v1.TaskChange"> & {
  * Use `create(TaskChangeSchema)` to create a new message.
  */
 export const TaskChangeSchema: GenMessage<TaskChange> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * What went wrong with a task.
@@ -607,7 +663,7 @@ export type TaskTrouble = Message<"pawl.log.v1.TaskTrouble"> & {
  * Use `create(TaskTroubleSchema)` to create a new message.
  */
 export const TaskTroubleSchema: GenMessage<TaskTrouble> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * An attempt that failed, in few words.
@@ -656,7 +712,7 @@ export type TaskFailureNote = Message<"pawl.log.v1.TaskFailureNote"> & {
  * Use `create(TaskFailureNoteSchema)` to create a new message.
  */
 export const TaskFailureNoteSchema: GenMessage<TaskFailureNote> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 6);
 
 /**
  * An operation.
@@ -831,7 +887,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 6);
+  messageDesc(file_pawl_log_v1_row, 7);
 
 /**
  * A recorded step.
@@ -908,7 +964,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 7);
+  messageDesc(file_pawl_log_v1_row, 8);
 
 /**
  * A review.
@@ -1013,7 +1069,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 9);
 
 /**
  * A signal.
@@ -1076,7 +1132,7 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
  * Use `create(SignalRowSchema)` to create a new message.
  */
 export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * An input request. What it asks lies in its wait.
@@ -1146,7 +1202,7 @@ export type InputRow = Message<"pawl.log.v1.InputRow"> & {
  * Use `create(InputRowSchema)` to create a new message.
  */
 export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * Something that a task waits for, or waited for.
@@ -1209,7 +1265,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * A proposal.
@@ -1314,7 +1370,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * One decision.
@@ -1370,7 +1426,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 13);
+  messageDesc(file_pawl_log_v1_row, 14);
 
 /**
  * A namespace beside `default`.
@@ -1405,7 +1461,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 14);
+  messageDesc(file_pawl_log_v1_row, 15);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1426,5 +1482,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 15);
+  messageDesc(file_pawl_log_v1_row, 16);
 

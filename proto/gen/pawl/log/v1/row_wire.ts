@@ -3,14 +3,14 @@
 // wins; unknown fields are dropped; bytes are views of the input; groups, and lengths beyond the enclosing message,
 // are refused; a known field with a foreign wire type is skipped like an unknown one.
 
+import type { WireWriter } from "../../../../wire/writer.js";
+import { takeSharedWriter } from "../../../../wire/writer.js";
+import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
 import type { LabelShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
 import { readLabel, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
-import type { WireWriter } from "../../../../wire/writer.js";
-import { takeSharedWriter } from "../../../../wire/writer.js";
-import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { LeaseEndReason } from "./event_pb.js";
 import type { RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
 import { readRetryPolicy, readTaskTimeouts, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
@@ -19,6 +19,60 @@ import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+
+/** A plain `pawl.log.v1.StartRequest`; its fields are described in row_pb.ts. */
+export interface StartRequestShape {
+  requestId: string;
+  atMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.StartRequest`. */
+export function writeStartRequest(w: WireWriter, m: StartRequestShape): void {
+  if (m.requestId !== "") {
+    w.tag(10);
+    w.string(m.requestId);
+  }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(17);
+    w.double(m.atMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.StartRequest` up to `end`, which is the reader's limit. */
+export function readStartRequest(r: WireReader, end: number): StartRequestShape {
+  let requestId: string = "";
+  let atMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        requestId = r.string();
+        break;
+      case 17:
+        atMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    requestId,
+    atMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.StartRequest` into bytes of its own. */
+export function encodeStartRequest(m: StartRequestShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStartRequest(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.StartRequest`; its bytes fields are views of `bytes`. */
+export function decodeStartRequest(bytes: Uint8Array): StartRequestShape {
+  const r = new WireReader(bytes);
+  return readStartRequest(r, r.limit);
+}
 
 /** A plain `pawl.log.v1.RunRow`; its fields are described in row_pb.ts. */
 export interface RunRowShape {
@@ -62,6 +116,10 @@ export interface RunRowShape {
   inputs: InputRowShape[];
   inputCount: number;
   pause?: RunPauseShape | undefined;
+  leaseVersionBase: number;
+  begunAtEvent: number;
+  startRequests: StartRequestShape[];
+  proposalBase: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -240,6 +298,24 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     writeRunPause(w, m.pause);
     w.end(at);
   }
+  if (m.leaseVersionBase !== 0) {
+    w.tag(384);
+    w.varint32(m.leaseVersionBase);
+  }
+  if (m.begunAtEvent !== 0) {
+    w.tag(392);
+    w.varint32(m.begunAtEvent);
+  }
+  for (const item of m.startRequests) {
+    w.tag(402);
+    const at = w.begin();
+    writeStartRequest(w, item);
+    w.end(at);
+  }
+  if (m.proposalBase !== 0) {
+    w.tag(408);
+    w.varint32(m.proposalBase);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -282,6 +358,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   const inputs: InputRowShape[] = [];
   let inputCount: number = 0;
   let pause: RunPauseShape | undefined;
+  let leaseVersionBase: number = 0;
+  let begunAtEvent: number = 0;
+  const startRequests: StartRequestShape[] = [];
+  let proposalBase: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -410,6 +490,19 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
         pause = readRunPause(r, r.enter());
         r.leave(end);
         break;
+      case 384:
+        leaseVersionBase = r.varint32();
+        break;
+      case 392:
+        begunAtEvent = r.varint32();
+        break;
+      case 402:
+        startRequests.push(readStartRequest(r, r.enter()));
+        r.leave(end);
+        break;
+      case 408:
+        proposalBase = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -453,6 +546,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     inputs,
     inputCount,
     pause,
+    leaseVersionBase,
+    begunAtEvent,
+    startRequests,
+    proposalBase,
   };
 }
 
