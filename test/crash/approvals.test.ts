@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, connect, json, operation, type ProposalInfo, task } from "@pawl/sdk";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type KernelProcess, startKernel } from "./support/crashing-kernel.js";
+
+let dir: string;
+let kernels: KernelProcess[];
+let client: Client | undefined;
+let calls: unknown[];
+let isOver: boolean;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "pawl-crash-"));
+  kernels = [];
+  calls = [];
+  isOver = false;
+});
+
+afterEach(async () => {
+  isOver = true;
+  await client?.close({ drainMs: 0 });
+  for (const kernel of kernels) kernel.kill();
+  await Promise.all(kernels.map((kernel) => kernel.ended));
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** At an opaque sink, which could neither repeat nor look up a call: whatever comes twice shows. */
+const refund = operation("payments.refund", {
+  payload: json<{ cents: number }>(),
+  result: json<{ receipt: number }>(),
+  call: (op) => ({ receipt: calls.push(op.payload) }),
+});
+
+const pay = task("pay", { output: json<{ receipt: number }>() }).run(async (ctx) => {
+  const plan = await ctx.step("plan", () => ({ cents: 1200 }));
+  const said = await ctx.approve(refund, plan, { target: "till", requesterMayDecide: true });
+  if (said.status !== "approved") throw new Error(`it was ${said.status}`);
+  return await said.perform();
+});
+
+async function start(crashAt?: string, port = 0): Promise<{ kernel: KernelProcess; port: number }> {
+  const settings = { port, ...(crashAt === undefined ? {} : { crashAt }) };
+  const kernel = startKernel(join(dir, "store"), settings);
+  kernels.push(kernel);
+  const listens = await kernel.port;
+  if (listens === undefined) throw new Error((await kernel.ended).errors);
+  return { kernel, port: listens };
+}
+
+/** Approves the one proposal, however often the kernel goes away meanwhile. */
+async function approveOnce(using: Client): Promise<void> {
+  for (;;) {
+    for await (const proposal of using.approvals.list()) {
+      await using.approvals.approve(proposal, { reason: "fine" });
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Which commits: from the proposal to the observation. And the first checkpoints, which may come at any time between. */
+const cases = [
+  ...["segment:before", "segment:after"].flatMap((point) =>
+    [2, 3, 4, 5, 6].map((count) => [point, count] as const),
+  ),
+  ...["checkpoint:before", "checkpoint:after"].flatMap((point) =>
+    [1, 3].map((count) => [point, count] as const),
+  ),
+];
+
+describe("a kernel that dies between proposing and performing", () => {
+  it.each(cases)(
+    "at %s, time %i: what was approved is performed once, and nothing is asked twice",
+    async (point, count) => {
+      const first = await start(`${point}:${count}`);
+      client = connect({ url: `http://127.0.0.1:${first.port}`, onConnection: () => undefined });
+      const worker = client.worker({ serve: [pay] });
+      const using = client;
+      const done = (async () => {
+        const run = await using.start(pay, undefined, { runId: "r" });
+        await approveOnce(using);
+        return await run.result({ timeout: "60s" });
+      })();
+      // It may die after all is done, or not come so far: `every-boundary` walks every point.
+      void first.kernel.ended.then(() => (isOver ? undefined : start(undefined, first.port)));
+      expect(await done).toEqual({ receipt: 1 });
+      expect(calls).toEqual([{ cents: 1200 }]);
+      const proposals: ProposalInfo[] = [];
+      for await (const proposal of client.approvals.list({ runId: "r" })) proposals.push(proposal);
+      expect(proposals).toMatchObject([
+        { status: "consumed", decisions: [{ verdict: "approve", reason: "fine" }] },
+      ]);
+      await worker;
+    },
+  );
+});
