@@ -2,8 +2,10 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { Operation } from "@pawl/server/core/state.js";
 import { operationStatusName } from "@pawl/server/core/transitions.js";
 import { payload } from "../../core/support/values.js";
+import { findUnapprovedCalls } from "../../property/support/approved-calls.js";
 import { findUnfoundedCalls } from "../../property/support/effects.js";
 import { textOf } from "./contents.js";
+import { needsApproval } from "./ledger-caller.js";
 import type { ShadowLog, ShadowRun } from "./shadow-log.js";
 import type { Effect, Sinks } from "./sinks.js";
 
@@ -23,7 +25,8 @@ export function checkEffects(
   for (const run of shadow.runs.values()) {
     for (const operation of run.state.operations) {
       const { key } = operation.declaration;
-      const problem = findProblem(operation, byKey.get(key) ?? []);
+      const problem =
+        findProblem(operation, byKey.get(key) ?? []) ?? findUnapproved(run.state.kind, operation);
       if (problem !== undefined) {
         complain(`operation ${key} (sink ${operation.declaration.sinkKind}): ${problem}`);
       }
@@ -34,6 +37,14 @@ export function checkEffects(
   for (const key of byKey.keys()) {
     complain(`the effect of ${key} has no operation in the log`);
   }
+}
+
+/** What every caller proposes first was not begun without its approval. */
+function findUnapproved(kind: "run" | "ledger", operation: Operation): string | undefined {
+  const { discriminator = "" } = operation.declaration;
+  return kind === "ledger" && needsApproval(discriminator) && operation.proposal === undefined
+    ? "it was begun, but nobody approved it"
+    : undefined;
 }
 
 function findProblem(operation: Operation, effects: readonly Effect[]): string | undefined {
@@ -63,7 +74,7 @@ function complainOfCalls({ number, events }: ShadowRun, complain: (text: string)
     body,
     meta: { atMs, number: place },
   }));
-  for (const complaint of findUnfoundedCalls(recorded)) {
+  for (const complaint of [...findUnfoundedCalls(recorded), ...findUnapprovedCalls(recorded)]) {
     complain(`run ${number}, ${complaint}`);
   }
 }

@@ -65,6 +65,20 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
           body.value.review === command.review &&
           body.value.choice === command.choice,
       );
+    case "ProposeAction":
+      return events.some(
+        (body) =>
+          body.case === "proposalMade" &&
+          body.value.declaration?.name === command.name &&
+          Buffer.from(body.value.declaration.fingerprint).equals(command.fingerprint),
+      );
+    case "DecideProposal":
+      return events.some(
+        (body) =>
+          body.case === "proposalDecided" &&
+          body.value.proposal === command.proposal &&
+          body.value.verdict === command.verdict,
+      );
     case "IntendOperation":
     case "ObserveOperation":
     case "ReconcileOperation":
@@ -113,6 +127,9 @@ function isOutcomeRecorded(
 ): boolean {
   if (answer.intent?.case === "paused") {
     return events.some((body) => body.case === "runPaused");
+  }
+  if (answer.intent?.case === "awaiting") {
+    return events.some((body) => body.case === "proposalMade");
   }
   if (answer.intent?.case === "proceed") {
     return events.some(

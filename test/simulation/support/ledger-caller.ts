@@ -1,5 +1,5 @@
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { IntendOperation } from "@pawl/server/core/command.js";
+import type { IntendOperation, ProposeAction } from "@pawl/server/core/command.js";
 import { buildOperationKey } from "@pawl/server/core/identity/operation-key.js";
 import type { Target } from "@pawl/server/kernel/outcome.js";
 import { payload, sha256 } from "../../core/support/values.js";
@@ -74,6 +74,9 @@ export class LedgerCaller extends Caller {
       this.#ledger(key, operation),
     );
     try {
+      if (needsApproval(key)) {
+        await this.#propose(key, operation);
+      }
       await performance.run();
       this.#done.add(key);
     } catch (error) {
@@ -81,6 +84,19 @@ export class LedgerCaller extends Caller {
         throw error;
       }
       await process.wait(world.prng.around(2_000));
+    }
+  }
+
+  /** Proposes it, as every caller of this key does first; whoever is later is told that it exists. */
+  async #propose(key: string, operation: OperationSpec): Promise<void> {
+    const operationKey = keyOfLedger(operation.name, key);
+    const target: Target = { kind: "ledger", namespace: "default", operationKey };
+    const answer = await this.askOne(`proposal of ${key}`, {
+      target,
+      command: propose(key, operation),
+    });
+    if (!answer.accepted) {
+      throw new Stopped(answer.reason);
     }
   }
 
@@ -131,6 +147,32 @@ export function keyOfLedger(operation: string, key: string): string {
     { scope: "namespace", namespace: "default", operation, discriminator: key },
     sha256,
   ).key;
+}
+
+/** Some of the work must be allowed by a person first. */
+export function needsApproval(key: string): boolean {
+  return key.charCodeAt(key.length - 1) % 2 === 1;
+}
+
+function propose(key: string, operation: OperationSpec): ProposeAction {
+  return {
+    kind: "ProposeAction",
+    namespace: "default",
+    lease: undefined,
+    name: operation.name,
+    scope: OperationScope.NAMESPACE,
+    key,
+    target: "sink",
+    payload: payload({ invoice: key }),
+    fingerprint: fingerprintOf(operation.name, key),
+    from: ["role:approver"],
+    need: 1,
+    requesterMayDecide: true,
+    expiresInMs: 365 * 86_400_000,
+    guards: [],
+    display: undefined,
+    revises: undefined,
+  };
 }
 
 function intend(key: string, operation: OperationSpec, intentId: string): IntendOperation {

@@ -1,4 +1,5 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { Finding, ObservedOutcome } from "@pawl/server/core/command.js";
 import { failure, payload } from "../../core/support/values.js";
 import type { IntentAnswer } from "./answers.js";
@@ -101,7 +102,11 @@ export class Performance {
           timed = await this.#ledger.intend(this.#intentId);
           break;
         case "awaiting":
-          throw new Stopped("nobody proposes what this performs");
+          if (answer.status !== ProposalStatus.PENDING) {
+            throw new Stopped(`its proposal is ${answer.status}`);
+          }
+          await this.#ledger.awaitReview();
+          timed = await this.#ledger.intend(this.#intentId);
       }
     }
   }

@@ -1,3 +1,5 @@
+import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { legalChoices } from "@pawl/server/core/review-choices.js";
 import type { Review, Run } from "@pawl/server/core/state.js";
@@ -18,6 +20,12 @@ interface SeenReview {
   /** What the kernel offers. */
   readonly choices: readonly ReviewChoice[];
   readonly nowMs: number;
+}
+
+interface SeenProposal {
+  readonly runNumber: number;
+  readonly proposal: number;
+  readonly fingerprint: Uint8Array;
 }
 
 /** A careful person: looks at the list of reviews, then at the sink, not before the call can do nothing more, and decides by what is there. */
@@ -46,7 +54,46 @@ export class Person extends Caller {
       for (const review of value) {
         await this.#decide(review);
       }
+      await this.#approveAll();
     }
+  }
+
+  /** Approves what waits for it, restating what was shown. */
+  async #approveAll(): Promise<void> {
+    const { value } = await this.call<readonly SeenProposal[]>("for proposals", (reply) =>
+      this.#listProposals(reply),
+    );
+    for (const { runNumber, proposal, fingerprint } of value) {
+      await this.askOne(`approval of ${runNumber}-p${proposal}`, {
+        target: { kind: "number", number: runNumber },
+        command: {
+          ...{ kind: "DecideProposal", namespace: "default", proposal, fingerprint },
+          ...{ proposalId: `${runNumber}-p${proposal}`, expectedVersion: 1, reason: "fine" },
+          verdict: ProposalVerdict.APPROVE,
+        },
+      });
+    }
+  }
+
+  #listProposals(reply: (proposals: readonly SeenProposal[]) => void): void {
+    const filter = {
+      namespace: "default",
+      runId: "",
+      status: ProposalStatus.PENDING,
+      addressee: "",
+    };
+    this.world.host.deliver((kernel) => {
+      kernel
+        .listProposals(filter, { size: 50, token: "" }, (run, runNumber, proposal) => {
+          const fingerprint = run.proposals[proposal]?.declaration.fingerprint.slice();
+          return fingerprint === undefined ? undefined : { runNumber, proposal, fingerprint };
+        })
+        .then(
+          ({ items }) => reply(items.filter((item) => item !== undefined)),
+          // The kernel went away meanwhile; it is asked again.
+          (error: unknown) => this.world.note(`proposals: ${String(error)}`),
+        );
+    });
   }
 
   #list(reply: (reviews: readonly SeenReview[]) => void): void {
