@@ -112,6 +112,28 @@ describe("bytes that are no message", () => {
   });
 });
 
+describe("a stream whose request is no message", () => {
+  test.each([
+    ["of Connect's binary form", "application/connect+proto", [0, 0, 0, 0, 3, 0x12, 0x7f, 0x01]],
+    ["of Connect JSON", "application/connect+json", [0, 0, 0, 0, 1, 0x7b]],
+    ["compressed in no known way", "application/connect+json", [1, 0, 0, 0, 2, 0x7b, 0x7d]],
+  ])("%s ends by name", async (_name, type, bytes) => {
+    const response = await server.json.fetch("/pawl.v1.RunService/WatchRun", {
+      method: "POST",
+      headers: { "content-type": type },
+      body: Buffer.from(bytes),
+    });
+    const answer = Buffer.from(await response.arrayBuffer());
+    expect(answer[0]).toBe(2);
+    expect(answer.readUInt32BE(1)).toBe(answer.length - 5);
+    const { error } = JSON.parse(answer.subarray(5).toString("utf8"));
+    expect(error.code).toBe("invalid_argument");
+    expect(error.details.map(({ type: each }: { type: string }) => each)).toContain(
+      "pawl.v1.Rejection",
+    );
+  });
+});
+
 describe("a newer client", () => {
   test("may send fields that this kernel does not know", async () => {
     const known = toBinary(
