@@ -62,7 +62,8 @@ export class Operator extends Caller {
   async #lookAt(runId: string): Promise<void> {
     const { prng, isOver } = this.#parts;
     const run = await this.#see(runId);
-    if (!isOver() && prng.chance(0.15)) {
+    const isWaiting = run.tasks.some(({ status }) => status === TaskStatus.BACKOFF);
+    if (!isOver() && prng.chance(isWaiting ? 0.6 : 0.15)) {
       await this.#change(runId, run);
     }
     if (run.status === RunStatus.PAUSED) {
@@ -97,10 +98,11 @@ export class Operator extends Caller {
     if (open.length === 0) {
       return;
     }
-    const task = prng.pick(open);
-    const isWaiting = task.status === TaskStatus.BACKOFF;
+    // A task in backoff is what one steps in for first: it is seldom seen, and soon ready again.
+    const waiting = open.find(({ status }) => status === TaskStatus.BACKOFF);
+    const task = waiting ?? prng.pick(open);
     const change = prng.pick<TaskChangeOrder>([
-      { case: isWaiting ? "backoffSkipped" : "attemptsReset" },
+      { case: waiting === undefined ? "attemptsReset" : "backoffSkipped" },
       { case: "attemptsReset" },
       { case: "failed" },
       { case: "completed", output: payload("by hand") },
