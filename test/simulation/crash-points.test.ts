@@ -20,6 +20,7 @@ const isAsked = process.env["SIM_SEED"] !== undefined;
 describe.skipIf(isAsked)("a kernel that dies once, at a write", () => {
   it.each(seeds)(
     "goes on from every write of scenario %i, before it and after it",
+    { timeout: 180_000 },
     async (seed) => {
       const { violations, stats } = await simulate({ seed, settings: quietSettings });
       expect(violations).toEqual([]);

@@ -6,7 +6,7 @@ import { simulate } from "./support/simulation.js";
 
 const { SIM_SEED: only, SIM_SEEDS: others } = process.env;
 const asked = only ?? others;
-const [from = 1, to = from] = (asked ?? "1-240").split("-").map(Number);
+const [from = 1, to = from] = (asked ?? "1-300").split("-").map(Number);
 const perTest = 30;
 
 const tally = new Tally();
@@ -57,6 +57,9 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
       ...["backoffSkipped", "attemptsReset", "failed", "completed"].map(
         (what) => `changed: ${what}`,
       ),
+      ...["taskSuspended", "told SuspendTask existing", "told SendSignal existing"],
+      ...["timerFired", "timedOut", "signalTaken", "inputGiven"].map((how) => `wait ended: ${how}`),
+      ...["told ProvideInput", "told SendSignal"],
       ...["runPaused", "runResumed", "told PauseRun existing"],
       ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],
       // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated, withdrawn.

@@ -1,6 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { Command } from "@pawl/server/core/command.js";
+import type { Command, WaitFor } from "@pawl/server/core/command.js";
 import { RejectionError } from "@pawl/server/kernel/outcome.js";
 import { failure, payload } from "../../core/support/values.js";
 import type { Answer, IntentAnswer, Order } from "./answers.js";
@@ -18,6 +18,8 @@ export class Attempt {
   readonly #code: readonly Instruction[];
   readonly #steps = new Map<string, string>();
   readonly #results = new Map<string, string>();
+  /** What came of each wait. */
+  readonly #waited = new Map<string, string>();
   /** Steps that are sent with what comes next, as the SDK does. */
   #unsent: Order[] = [];
   /** True once it knows that its lease is over. */
@@ -84,6 +86,7 @@ export class Attempt {
     const output = {
       steps: Object.fromEntries(this.#steps),
       results: Object.fromEntries(this.#results),
+      waits: Object.fromEntries(this.#waited),
     };
     await this.#report({ ...this.#lease("CompleteTask"), output: payload(output) });
   }
@@ -101,9 +104,29 @@ export class Attempt {
       case "step":
         await this.#step(instruction.name);
         break;
+      case "wait":
+        await this.#wait(instruction.name, instruction.waits);
+        break;
       case "perform":
         await this.#perform(instruction.operation);
     }
+  }
+
+  /** Goes on with what ended first, or gives its lease back until something does. */
+  async #wait(name: string, waits: readonly WaitFor[]): Promise<void> {
+    const names = new Set(waits.map((wait) => wait.name));
+    const first = [...this.offer.outcomes].find(([ended]) => names.has(ended));
+    if (first !== undefined) {
+      this.#waited.set(name, first.join(": "));
+      return;
+    }
+    await this.#report({
+      ...this.#lease("SuspendTask"),
+      seenThrough: this.offer.eventCount,
+      waits,
+      progress: undefined,
+    });
+    throw new Stopped("it waits");
   }
 
   async #step(name: string): Promise<void> {

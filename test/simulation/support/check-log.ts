@@ -23,6 +23,7 @@ export class LogJudge {
   readonly #run: ShadowRun;
   readonly #tasks = new Map<number, JudgedTask>();
   readonly #steps = new Set<string>();
+  readonly #happened = new Set<string>();
   readonly #taskReviews = new Map<number, number>();
   #isOver = false;
   #isCancelled = false;
@@ -59,6 +60,9 @@ export class LogJudge {
         break;
       case "taskCancelled":
         this.#endLease(event, body.value).isEnded = true;
+        break;
+      case "taskSuspended":
+        this.#endLease(event, body.value).isEnded = body.value.next === TaskStatus.CANCELLED;
         break;
       case "attemptFailed":
       case "leaseEnded": {
@@ -113,6 +117,18 @@ export class LogJudge {
           this.#requireLease(number, body.value.task, body.value.leaseVersion);
         }
         break;
+      case "waitEnded":
+        this.#once(number, `end of wait ${body.value.wait}`);
+        if (body.value.outcome.case === "signalTaken") {
+          this.#once(number, `taking of signal ${body.value.outcome.value.signal}`);
+        }
+        break;
+      case "signalReceived":
+        this.#once(number, `signal of request ${body.value.requestId}`);
+        break;
+      case "inputAnswered":
+        this.#once(number, `answer to input request ${body.value.input}`);
+        break;
       case "reviewOpened":
         if (body.value.subject === ReviewSubject.TASK) {
           this.#taskReviews.set(body.value.review, body.value.task);
@@ -141,6 +157,11 @@ export class LogJudge {
         break;
       default:
     }
+  }
+
+  #once(number: number, what: string): void {
+    this.#require(!this.#happened.has(what), number, `one ${what}`);
+    this.#happened.add(what);
   }
 
   /** What a person decided about a task ends it, unless it is tried again. */

@@ -2,6 +2,7 @@ import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import type { EventValue } from "@pawl/server/core/event.js";
 import { textOf } from "./contents.js";
 import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+import { endedWaits, waitText } from "./wait-text.js";
 
 /**
  * What a task completed with must be what its records say: each step's value is the recorded one, whichever attempt drew it, and each
@@ -22,9 +23,12 @@ function checkOutput(
   { task, output }: EventValue<"taskCompleted">,
   complain: (text: string) => void,
 ): void {
-  const told: { steps: Record<string, string>; results: Record<string, string> } = JSON.parse(
-    textOf(output),
-  );
+  const told: {
+    steps: Record<string, string>;
+    results: Record<string, string>;
+    waits?: Record<string, string>;
+  } = JSON.parse(textOf(output));
+  checkWaits(run, task, { told: told.waits ?? {}, complain });
   for (const [name, value] of Object.entries(told.steps)) {
     const step = run.state.steps.find((other) => other.task === task && other.name === name);
     if (textOf(step?.value) !== value) {
@@ -43,6 +47,25 @@ function checkOutput(
     if (recorded !== value) {
       complain(
         `task ${task} of run ${run.number} went on with ${value} of operation ${name}, but ${recorded} is recorded`,
+      );
+    }
+  }
+}
+
+/** A race is won by what ended first, with what came with it, however often the code ran. */
+function checkWaits(
+  run: ShadowRun,
+  task: number,
+  { told, complain }: { told: Record<string, string>; complain: (text: string) => void },
+): void {
+  const ended = endedWaits(run.state, task);
+  for (const [name, value] of Object.entries(told)) {
+    const first = ended.find(({ declaration }) => declaration.name.startsWith(`${name}.`));
+    const recorded =
+      first === undefined ? "none" : `${first.declaration.name}: ${waitText(run.state, first)}`;
+    if (recorded !== value) {
+      complain(
+        `task ${task} of run ${run.number} went on with ${value} of wait ${name}, but ${recorded} is recorded`,
       );
     }
   }

@@ -60,7 +60,10 @@ export async function checkStore(
 export function isAtRest(run: Run): boolean {
   const isWaiting = run.tasks.every(
     ({ status }) =>
-      status !== TaskStatus.READY && status !== TaskStatus.LEASED && status !== TaskStatus.BACKOFF,
+      status !== TaskStatus.READY &&
+      status !== TaskStatus.LEASED &&
+      status !== TaskStatus.SUSPENDED &&
+      status !== TaskStatus.BACKOFF,
   );
   const isAsked = run.operations.every(
     ({ status, callOpen, openReview }) =>

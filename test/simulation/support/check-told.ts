@@ -46,6 +46,20 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
           body.value.name === command.name &&
           textOf(body.value.value) === textOf(command.value),
       );
+    case "SendSignal":
+      return events.some(
+        (body) =>
+          body.case === "signalReceived" &&
+          body.value.requestId === command.requestId &&
+          textOf(body.value.payload) === textOf(command.payload),
+      );
+    case "ProvideInput":
+      return events.some(
+        (body) =>
+          body.case === "inputAnswered" &&
+          body.value.input === command.input &&
+          body.value.answer.case === command.answer.case,
+      );
     case "ChangeTask":
       return events.some(
         (body) => body.case === "taskChanged" && body.value.change.case === command.change.case,
@@ -103,6 +117,8 @@ function isReportRecorded(command: Command, events: readonly EventBody[]): boole
           (command.kind === "FailTask" || command.kind === "ConfirmCancel") &&
           isOfLease(command, body.value)
         );
+      case "taskSuspended":
+        return command.kind === "SuspendTask" && isOfLease(command, body.value);
       case "leaseEnded":
         return command.kind === "EndLease" && isOfLease(command, body.value);
       default:

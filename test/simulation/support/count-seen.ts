@@ -31,6 +31,8 @@ function detailOf(body: EventBody): string {
       return `observed: ${body.value.outcome.case}${body.value.late ? " late" : ""}`;
     case "operationReconciled":
       return `reconciled: ${body.value.finding.case}`;
+    case "waitEnded":
+      return `wait ended: ${body.value.outcome.case}`;
     case "taskChanged":
       return `changed: ${body.value.change.case}`;
     case "reviewResolved":

@@ -1,7 +1,9 @@
 import type { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
+import type { WaitFor } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { planOf, type TaskParts } from "../../core/support/plans.js";
+import { fingerprint } from "../../core/support/values.js";
 import type { Prng } from "./prng.js";
 import type { Settings } from "./settings.js";
 
@@ -19,7 +21,9 @@ export interface OperationSpec {
 export type Instruction =
   | { readonly case: "step"; readonly name: string }
   | { readonly case: "perform"; readonly operation: OperationSpec }
-  | { readonly case: "sleep"; readonly ms: number };
+  | { readonly case: "sleep"; readonly ms: number }
+  /** Waits for several things at once, without its lease, until the first of them. */
+  | { readonly case: "wait"; readonly name: string; readonly waits: readonly WaitFor[] };
 
 /** A workflow: its plan, and the code of its tasks by kind. */
 export interface Workflow {
@@ -29,7 +33,11 @@ export interface Workflow {
 }
 
 /** Draws a workflow. Kinds carry its name, so that each has code of its own. */
-export function drawWorkflow(name: string, prng: Prng, settings: Settings): Workflow {
+export function drawWorkflow(
+  name: string,
+  prng: Prng,
+  { settings, waits }: { readonly settings: Settings; readonly waits: Prng },
+): Workflow {
   const code = new Map<string, readonly Instruction[]>();
   const tasks: Record<string, TaskParts> = {};
   const count = prng.between(1, settings.load.tasksMax);
@@ -37,7 +45,7 @@ export function drawWorkflow(name: string, prng: Prng, settings: Settings): Work
   for (let number = 0; number < count; number++) {
     const task = `t${number}`;
     const kind = `${name}.${task}`;
-    code.set(kind, drawCode(prng, settings, shared));
+    code.set(kind, withWaits(drawCode(prng, settings, shared), waits, settings));
     const before = Object.keys(tasks);
     const needs = before.filter(() => prng.chance(0.4));
     const leaseMs = prng.pick([1_000, 4_000, 15_000]);
@@ -89,6 +97,37 @@ function drawCode(prng: Prng, settings: Settings, shared: OperationSpec): Instru
     }
   }
   return code;
+}
+
+/** Puts waits between what a task does. They are drawn apart, so that a room without them is as it was. */
+function withWaits(code: readonly Instruction[], prng: Prng, { load }: Settings): Instruction[] {
+  return code.flatMap((instruction, number) => {
+    if (!prng.chance(load.waitShare)) {
+      return [instruction];
+    }
+    const name = `w${number}`;
+    const waits = [drawWait(`${name}.a`, prng), drawWait(`${name}.b`, prng)];
+    const wait: Instruction = { case: "wait", name, waits: waits.slice(prng.below(2)) };
+    return prng.chance(0.5) ? [wait, instruction] : [instruction, wait];
+  });
+}
+
+/** Everything ends by itself within a minute, so that a room comes to rest whoever is there. */
+function drawWait(name: string, prng: Prng): WaitFor {
+  const ms = prng.pick([0, 500, 5_000, 60_000]);
+  const kind = prng.pick(["timer", "signal", "input"] as const);
+  switch (kind) {
+    case "timer":
+      return { name, key: undefined, subject: { case: "timer", due: { afterMs: ms } } };
+    case "signal": {
+      const signal = `signal${prng.below(2)}`;
+      return { name, key: undefined, subject: { case: "signal", signal, timeoutMs: ms } };
+    }
+    case "input": {
+      const asked = { question: name, addressee: "ann", schema: "", fingerprint: fingerprint(7) };
+      return { name, key: undefined, subject: { case: "input", ...asked, expiresInMs: ms } };
+    }
+  }
 }
 
 /** Draws an operation. */

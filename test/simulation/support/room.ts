@@ -6,6 +6,7 @@ import { type CrashWrite, SimDisk } from "./disk.js";
 import { Founder } from "./founder.js";
 import { KernelHost } from "./kernel-host.js";
 import { LedgerCaller } from "./ledger-caller.js";
+import { Messenger } from "./messenger.js";
 import { Network } from "./network.js";
 import { Operator } from "./operator.js";
 import { Person } from "./person.js";
@@ -60,6 +61,7 @@ export interface Room {
   readonly person: Person;
   readonly operator: Operator;
   readonly founder: Founder;
+  readonly messenger: Messenger;
 }
 
 /** Builds a machine room: kernel, disk, network, workers, callers, sinks, a person, and those who judge. Nothing runs yet. */
@@ -91,7 +93,12 @@ export function buildRoom(options: RoomOptions, scheduler: Scheduler, scribe: Sc
     ...{ world, process: new Process(scheduler, "founder"), prng: prng.fork() },
     isOver: () => chaos.isOver,
   });
-  return { scheduler, chaos, operator, founder, ...machine, ...people };
+  const messenger = new Messenger({
+    ...{ world, process: new Process(scheduler, "messenger"), prng: new Prng(seed ^ 0x6e55) },
+    everyMs: settings.load.messageEveryMs,
+    runIds: () => people.client.started,
+  });
+  return { scheduler, chaos, operator, founder, messenger, ...machine, ...people };
 }
 
 interface Basics {
@@ -152,11 +159,12 @@ interface PeopleBasics {
 type People = Pick<Room, "client" | "workers" | "ledgerCallers" | "watcher" | "person">;
 
 function buildPeople(
-  { settings, planted = {} }: RoomOptions,
+  { seed, settings, planted = {} }: RoomOptions,
   { world, sinks, scheduler, prng }: PeopleBasics,
 ): People {
   const processOf = (name: string): Process => new Process(scheduler, name);
-  const workflows = ["a", "b"].map((name) => drawWorkflow(name, prng.fork(), settings));
+  const waits = new Prng(seed ^ 0x77a1);
+  const workflows = ["a", "b"].map((name) => drawWorkflow(name, prng.fork(), { settings, waits }));
   const shared = {
     ...{ world, sinks, settleOf: settleOf(settings) },
     ignoresDeadline: planted.ignoresDeadline ?? false,

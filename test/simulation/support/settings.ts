@@ -90,6 +90,10 @@ export interface LoadSettings {
   readonly hasPerson: boolean;
   /** Mean time between two looks of an operator who pauses and resumes runs. 0: there is none. */
   readonly runPauseEveryMs: number;
+  /** Share of what tasks do that they wait at, without their lease. */
+  readonly waitShare: number;
+  /** Mean time between two messages to runs. 0: none. */
+  readonly messageEveryMs: number;
 }
 
 /** Everything that one seed draws before it begins ("swarm testing", Groce et al., ISSTA 2012: each seed leaves some faults out). */
@@ -152,8 +156,16 @@ export function drawSettings(seed: number): Settings {
       terminateShare: some(0.3, 0.2),
       hasPerson: prng.chance(0.8),
       runPauseEveryMs: some(0.5, prng.between(1_000, 8_000)),
+      ...drawWaiting(seed),
     },
   };
+}
+
+/** Drawn apart, so that seeds draw everything else as they did before. */
+function drawWaiting(seed: number): Pick<LoadSettings, "waitShare" | "messageEveryMs"> {
+  const prng = new Prng(seed ^ 0x3a17);
+  if (prng.chance(0.7)) return { waitShare: 0, messageEveryMs: 0 };
+  return { waitShare: prng.fraction() * 0.7, messageEveryMs: prng.pick([500, 4_000]) };
 }
 
 function drawKernel(
@@ -223,8 +235,9 @@ export const quietSettings: Settings = {
   },
   sink: { lostShare: 0, notSentShare: 0, refusedShare: 0, unsureShare: 0, callMs: 50 },
   load: {
-    ...{ runs: 3, tasksMax: 3, stepBytes: 0, ledgerCallers: 1, ledgerKeys: 1 },
+    ...{ runs: 2, tasksMax: 3, stepBytes: 0, ledgerCallers: 1, ledgerKeys: 1 },
     sinkKinds: allKinds,
     ...{ cancelShare: 0, terminateShare: 0, hasPerson: true, runPauseEveryMs: 0 },
+    ...{ waitShare: 0.3, messageEveryMs: 2_000 },
   },
 };

@@ -88,6 +88,7 @@ class SimulationRun {
       person,
       operator,
       founder,
+      messenger,
       chaos,
     } = this.#room;
     const { settings } = this.#options;
@@ -101,6 +102,7 @@ class SimulationRun {
     }
     operator.begin();
     founder.begin();
+    messenger.begin();
     chaos.begin();
     const endMs = settings.chaosMs + restMs;
     const isDone = (): boolean => this.#isBroken || this.#isAtRest();

@@ -46,7 +46,8 @@ export class Witness {
   }
 
   /** A task is offered: its lease must be durable, and what it says of recorded steps true. */
-  offered({ runId, task, leaseVersion, eventCount, steps }: Offer): void {
+  offered(offer: Offer): void {
+    const { runId, task, leaseVersion, eventCount, steps } = offer;
     const run = this.#shadow.find(runId);
     const events = run?.events.slice(0, eventCount) ?? [];
     const isLeased = events.some(
@@ -60,6 +61,7 @@ export class Witness {
         `task ${task} of ${runId} was offered under lease ${leaseVersion}, which is not durable`,
       );
     }
+    this.#outcomesOf(offer);
     const recorded = events.flatMap(({ body }) =>
       body.case === "stepRecorded" && body.value.task === task
         ? [`${body.value.name}=${textOf(body.value.value)}`]
@@ -69,6 +71,24 @@ export class Witness {
     if (recorded.join() !== told.join()) {
       this.#complain(
         `task ${task} of ${runId} was offered with steps ${told}, but ${recorded} are recorded`,
+      );
+    }
+  }
+
+  /** What it says of waits: all that had ended, in the order of their ends. */
+  #outcomesOf({ runId, task, eventCount, outcomes }: Offer): void {
+    const run = this.#shadow.find(runId);
+    const ended = run?.events
+      .slice(0, eventCount)
+      .flatMap(({ body }) =>
+        body.case === "waitEnded" && body.value.task === task
+          ? [run.state.waits[body.value.wait]?.declaration.name ?? ""]
+          : [],
+      );
+    const told = [...outcomes.keys()];
+    if (ended?.join() !== told.join()) {
+      this.#complain(
+        `task ${task} of ${runId} was offered with the outcomes ${told}, but ${ended} are recorded`,
       );
     }
   }

@@ -11,6 +11,7 @@ import { type Answer, answerOf, type Order } from "./answers.js";
 import type { Route, World } from "./caller.js";
 import { textOf } from "./contents.js";
 import { type Lane, newLane } from "./network.js";
+import { endedWaits, waitText } from "./wait-text.js";
 
 /** A task that a worker is given. */
 export interface Offer {
@@ -24,6 +25,8 @@ export interface Offer {
   readonly leaseMs: number;
   /** Recorded steps by name, as JSON text. */
   readonly steps: ReadonlyMap<string, string>;
+  /** How waits ended, by name, in the order of their ends. */
+  readonly outcomes: ReadonlyMap<string, string>;
   readonly eventCount: number;
 }
 
@@ -187,6 +190,9 @@ function offerOf(handle: number, run: Run, task: number): Offer {
     leaseVersion: state.leaseVersion,
     leaseMs: spec.leaseMs,
     steps,
+    outcomes: new Map(
+      endedWaits(run, task).map((wait) => [wait.declaration.name, waitText(run, wait)]),
+    ),
     eventCount: run.eventCount,
   };
 }
