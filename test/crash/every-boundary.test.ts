@@ -57,7 +57,10 @@ async function expectAllDoneOnce({ acknowledged, calls, outputs }: Workload): Pr
   const said = await outputs();
   expect(acknowledged).toHaveLength(12);
   expect([...said.keys()]).toEqual(acknowledged);
-  for (const [runId, output] of said) expect(output).toBe(`sent order ${runId.slice(4)}`);
+  for (const [runId, output] of said) {
+    const number = runId.slice(4);
+    expect(output).toBe(`sent order ${number}; go ${number}; yes, ${runId}`);
+  }
   expect([...calls.values()]).toEqual(acknowledged.map(() => 1));
 }
 
@@ -108,6 +111,15 @@ describe("a kernel that dies at work", () => {
 
   it.each(cases)(
     "at %s, time %i: the next one has all it acknowledged, and effects happen once",
+    (point, count) => dieAtWork(`${point}:${count}`, point, (work) => work.start()),
+  );
+
+  const laterCases = pointsOf("segment").flatMap((point) =>
+    [16, 24, 34, 48].map((count) => [point, count] as const),
+  );
+
+  it.each(laterCases)(
+    "at %s, time %i, at signals, waits and answers: each is taken once, and no wake-up is lost",
     (point, count) => dieAtWork(`${point}:${count}`, point, (work) => work.start()),
   );
 

@@ -6,9 +6,12 @@ interface Order {
   readonly padding: string;
 }
 
-/** A small workload: runs of two tasks, the first with an effect at a sink that could neither repeat nor look up a call. */
+/**
+ * A small workload: runs of two tasks, the first with an effect at a sink that could neither repeat nor look up a call, the second waiting for a signal, for a
+ * moment, and for an answer. Some signals come with the start of their run, before anything waits for them; each is sent twice.
+ */
 export interface Workload {
-  /** Starts the runs, one after the other. Resolves when all are acknowledged. */
+  /** Starts the runs, signals them and answers what they ask, one after the other. Resolves when all is acknowledged. */
   start(): Promise<void>;
   /** Starts so many runs that nobody works on, 30 KB each: what makes a log long. Resolves when all are acknowledged. */
   fill(runs: number): Promise<void>;
@@ -47,8 +50,16 @@ export async function connectWorkload(port: number): Promise<Workload> {
       for (let number = 0; number < runCount; number++) {
         const padding = "x".repeat(number % 4 === 0 ? longPadding : 0);
         const order = { name: `order ${number}`, padding };
-        runs.push(await client.start(ordersPlan, order, { runId: `run-${number}` }));
+        const withSignal = number % 3 === 0 ? { withSignal: signalOf(number) } : {};
+        const options = { runId: `run-${number}`, ...withSignal };
+        runs.push(await client.start(ordersPlan, order, options));
       }
+      for (const [number, run] of runs.entries()) {
+        const { name, payload, requestId } = signalOf(number);
+        await run.signal(name, payload, { requestId });
+        await run.signal(name, payload, { requestId });
+      }
+      await answerAll(client);
     },
     fill: async (wanted) => {
       const input = { name: "filling", padding: "x".repeat(fillingPadding) };
@@ -71,6 +82,22 @@ export async function connectWorkload(port: number): Promise<Workload> {
   };
 }
 
+function signalOf(number: number) {
+  return { name: "go", payload: `go ${number}`, requestId: `go-${number}` };
+}
+
+/** Answers what each run asks, once, until all were answered. */
+async function answerAll(client: Client): Promise<void> {
+  const answered = new Set<string>();
+  while (answered.size < runCount) {
+    for await (const { runId, inputId, version } of client.inputs.list({ addressee: "clerk" })) {
+      await client.inputs.provide(inputId, `yes, ${runId}`, version);
+      answered.add(runId);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 function define(calls: Map<string, number>) {
   const send = operation("orders.send", {
     payload: json<Order>(),
@@ -90,7 +117,19 @@ function define(calls: Map<string, number>) {
   });
   const served = [
     effect.run((ctx, order) => ctx.perform(send, order, { target: "orders" })),
-    report.run((ctx) => ({ said: `sent ${ctx.dependency(effect, "effect").sent}` })),
+    report.run(async (ctx) => {
+      const signal = await ctx.waitSignal<string>("go");
+      await ctx.sleep("a moment", "20ms");
+      const schema = { type: "string" };
+      const answer = await ctx.ask<string>("fine?", {
+        question: "Is it fine?",
+        addressee: "clerk",
+        schema,
+      });
+      const { sent } = ctx.dependency(effect, "effect");
+      const heard = [signal, answer].map((it) => ("value" in it ? it.value : it.status));
+      return { said: [`sent ${sent}`, ...heard].join("; ") };
+    }),
   ];
   return { served, ordersPlan, unserved: task("unserved", { input: json<Order>() }) };
 }
