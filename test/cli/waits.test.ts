@@ -48,6 +48,7 @@ test("a person signals a run, finds its question and answers it", async () => {
   expect(out).toContain("1 question, oldest first.");
   expect(out).toContain("How much?");
   expect(out).toContain(`inputs answer ${inputId} --expected-version 1 --value JSON`);
+  expect((await pawl("inbox")).out).toContain("1 question to answer");
   const answer = (value: string) => pawl("inputs", "answer", `${inputId}`, "--value", value);
   const refused = await answer("{}");
   expect([refused.code === 0, refused.errors]).toEqual([

@@ -1,8 +1,10 @@
+import { type InputRequest, InputRequestSchema } from "@pawl/proto/v1/input_pb.js";
 import { type Proposal, ProposalSchema } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { type Review, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
+import { inputHeadline } from "../format/input.js";
 import { proposalHeadline } from "../format/proposal.js";
 import { reviewHeadline } from "../format/review.js";
 import { clean, count } from "../format/text.js";
@@ -12,6 +14,7 @@ import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js
 import { LIMIT_MAX, ROWS_DEFAULT } from "../paging.js";
 import { readProposals } from "../read-proposal.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
+import { readInputs } from "./inputs-list.js";
 import { readReviews } from "./reviews-list.js";
 
 interface InboxOptions extends KernelOptions {
@@ -37,18 +40,21 @@ async function printInbox(session: KernelSession, options: InboxOptions): Promis
   const status = ProposalStatus.PENDING;
   const filter = { runId: "", status, addressee: options.for ?? "", limit };
   const proposals = await readProposals(session, filter);
+  const inputs = await readInputs(session, { limit });
   const reviews = await readReviews(session, { runId: "", includeResolved: false, limit });
   if (out.isJson) {
     for (const each of proposals.items) out.json({ proposal: messageJson(ProposalSchema, each) });
+    for (const each of inputs.items) out.json({ input: messageJson(InputRequestSchema, each) });
     for (const each of reviews.items) out.json({ review: messageJson(ReviewSchema, each) });
     return;
   }
   printProposals(session, proposals.items);
+  printInputs(session, inputs.items);
   printReviews(session, reviews.items);
-  if (proposals.items.length + reviews.items.length === 0) {
+  if (proposals.items.length + inputs.items.length + reviews.items.length === 0) {
     out.lines("Nothing waits for a person here.");
   }
-  if (proposals.hasMore || reviews.hasMore) {
+  if (proposals.hasMore || inputs.hasMore || reviews.hasMore) {
     out.notice("There is more than is listed; --limit lists more.");
   }
 }
@@ -66,6 +72,16 @@ function printProposals({ out, followUps }: KernelSession, proposals: readonly P
       ["look", followUps.command("approvals show", [proposal.proposalId])],
     ]);
   }
+  out.lines("");
+}
+
+function printInputs({ out, followUps }: KernelSession, inputs: readonly InputRequest[]): void {
+  if (inputs.length === 0) return;
+  out.lines(`${count(inputs.length, "question")} to answer, oldest first.`);
+  for (const input of inputs) {
+    out.lines("", inputHeadline(input, out.style), `  ${clean(input.question)}`);
+  }
+  out.next([followUps.command("inputs list")]);
   out.lines("");
 }
 

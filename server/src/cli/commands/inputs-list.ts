@@ -8,11 +8,13 @@ import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js
 import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
-interface ListOptions extends KernelOptions {
+interface InputFilter {
   readonly run?: string;
   readonly addressee?: string;
   readonly limit: number;
 }
+
+type ListOptions = KernelOptions & InputFilter;
 
 /** `pawl inputs list`. */
 export function addInputsList(group: Command, context: CliContext): void {
@@ -24,19 +26,27 @@ export function addInputsList(group: Command, context: CliContext): void {
     .option("--limit <count>", "most questions to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
   addKernelOptions(command).action((options: ListOptions) =>
     withKernel(context, options, async (session) => {
-      const { kernel, namespace, out } = session;
-      const { run: runId = "", addressee = "", limit } = options;
-      const { items, hasMore } = await readList(limit, async (page) => {
-        const request = { namespace, runId, addressee, ...page };
-        const answer = await kernel.runs.listInputs(request, { timeoutMs: CALL_TIMEOUT_MS });
-        return { items: answer.inputs, nextPageToken: answer.nextPageToken };
-      });
+      const { items, hasMore } = await readInputs(session, options);
       printInputs(session, items);
       if (hasMore) {
-        out.notice(`There are more than ${count(items.length, "question")}; --limit lists more.`);
+        session.out.notice(
+          `There are more than ${count(items.length, "question")}; --limit lists more.`,
+        );
       }
     }),
   );
+}
+
+/** The open questions that match, oldest first. */
+export function readInputs(
+  { kernel, namespace }: KernelSession,
+  { run: runId = "", addressee = "", limit }: InputFilter,
+): Promise<{ readonly items: InputRequest[]; readonly hasMore: boolean }> {
+  return readList(limit, async (page) => {
+    const request = { namespace, runId, addressee, ...page };
+    const answer = await kernel.runs.listInputs(request, { timeoutMs: CALL_TIMEOUT_MS });
+    return { items: answer.inputs, nextPageToken: answer.nextPageToken };
+  });
 }
 
 function printInputs({ out, followUps }: KernelSession, inputs: readonly InputRequest[]): void {
