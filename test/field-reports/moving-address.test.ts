@@ -53,31 +53,27 @@ afterEach(async () => {
 const echo = task("echo", { input: json<string>(), output: json<string>() });
 
 // macOS has no other loopback address than its first.
-describe.skipIf(process.platform !== "linux")(
-  "a kernel that moves to another address behind its name",
-  () => {
-    const ends: readonly (readonly [string, () => void])[] = [
-      ["ends what was open", () => proxy.cut()],
-      [
-        "says nothing any more",
-        () => {
-          proxy.swallowsAnswers = true;
-        },
-      ],
-    ];
+const describeOnLinux = describe.skipIf(process.platform !== "linux");
 
-    test.each(ends)(
-      "is found there by client and worker when the old address %s",
-      async (_, end) => {
-        await client.worker({ serve: [echo.run((_ctx, text) => text)] });
-        expect(await client.execute(echo, "before", { timeout: "30s" })).toBe("before");
-        expect(moved.port).toBe(Number(new URL(proxy.url).port));
-        address = "127.0.0.2";
-        end();
-        expect(await client.execute(echo, "after", { timeout: "60s" })).toBe("after");
-        const { runs } = await client.api.runs.listRuns({});
-        expect(runs).toHaveLength(2);
+describeOnLinux("a kernel that moves to another address behind its name", () => {
+  const ends: readonly (readonly [string, () => void])[] = [
+    ["ends what was open", () => proxy.cut()],
+    [
+      "says nothing any more",
+      () => {
+        proxy.swallowsAnswers = true;
       },
-    );
-  },
-);
+    ],
+  ];
+
+  test.each(ends)("is found there by client and worker when the old address %s", async (_, end) => {
+    await client.worker({ serve: [echo.run((_ctx, text) => text)] });
+    expect(await client.execute(echo, "before", { timeout: "30s" })).toBe("before");
+    expect(moved.port).toBe(Number(new URL(proxy.url).port));
+    address = "127.0.0.2";
+    end();
+    expect(await client.execute(echo, "after", { timeout: "60s" })).toBe("after");
+    const { runs } = await client.api.runs.listRuns({});
+    expect(runs).toHaveLength(2);
+  });
+});
