@@ -11,7 +11,7 @@ import {
   type SubmitResponse,
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { PawlClient } from "../client.js";
-import { Closed, type PawlError } from "../errors.js";
+import { AccessDenied, Closed, type PawlError } from "../errors.js";
 import { Backoff } from "./backoff.js";
 import { makeController } from "./controller.js";
 import { Correlations } from "./correlation.js";
@@ -38,6 +38,13 @@ interface Pending extends Sized {
   readonly started: Deferred<StartAnswer> | undefined;
   readonly result: Deferred<RunResult> | undefined;
   readonly backoff: Backoff;
+}
+
+/** How a stream ended that did not end well. */
+interface Failure {
+  readonly cause: unknown;
+  /** True when the kernel had answered on it. */
+  readonly wasAnswered: boolean;
 }
 
 /** What a submit stream needs. */
@@ -162,32 +169,38 @@ export class SubmitStream {
     this.#loop = undefined;
   }
 
-  /** One stream, to its end. Answers why it ended, when it did not end well. */
-  async #serve(backoff: Backoff): Promise<unknown> {
+  /** One stream, to its end. Answers how it ended, when it did not end well. */
+  async #serve(backoff: Backoff): Promise<Failure | undefined> {
     const { api, monitor } = this.#options;
+    let wasAnswered = false;
     this.#queue.clear();
     for (const pending of this.#pending.values()) this.#queue.push(pending);
     const outflow = new Outflow(() => this.#take());
     this.#outflow = outflow;
     try {
       for await (const response of api.runs.submit(outflow, { signal: this.#closing.signal })) {
+        wasAnswered = true;
         monitor.connected();
         backoff.reset();
         this.#receive(response);
       }
       return undefined;
     } catch (cause) {
-      return cause;
+      return { cause, wasAnswered };
     } finally {
       outflow.end();
       this.#outflow = undefined;
     }
   }
 
-  #onDown(cause: unknown): void {
+  #onDown({ cause, wasAnswered }: Failure): void {
     const { api, monitor } = this.#options;
     const failure = readCallFailure(cause, api.url);
     monitor.failed(failure.error);
+    // The token was revoked while the stream was open: it may have been rotated, so what the client sends now is tried once.
+    if (failure.error instanceof AccessDenied && wasAnswered) {
+      return;
+    }
     // Waiting on helps when a kernel restarts, not when there never was one at this address, nor when it refuses the
     // stream as a whole.
     if (failure.isForeign ? !monitor.wasConnected : !failure.isTransient) {
