@@ -139,6 +139,21 @@ describe("the check of an answer", () => {
   });
 });
 
+describe("a schema that names itself", () => {
+  test("as the specification's own, or as another one, is found by no other", async () => {
+    const client = server.grpc;
+    const draft = "https://json-schema.org/draft/2020-12/schema";
+    await askingRun(client, "r", { schema: JSON.stringify({ $id: draft, type: "string" }) });
+    await askingRun(client, "s", {
+      schema: JSON.stringify({ $defs: { a: { $id: "urn:a", type: "string" } } }),
+    });
+    const inputId = await askingRun(client, "t", { schema: JSON.stringify({ type: "number" }) });
+    const answer = { case: "given", value: json("x") } as const;
+    const given = client.unary(run.provideInput, { inputId, expectedVersion: 1, answer });
+    await expect(given).rejects.toThrow("answer must be number");
+  });
+});
+
 describe.each(["grpc", "json"] as const)("a signal over %s", (protocol) => {
   test("that comes early, twice, and with content above the inline bound is taken once, whole", async () => {
     const client = server[protocol];

@@ -70,6 +70,8 @@ export class SubmitStream {
   readonly #closing: AbortController = makeController();
   #outflow: Outflow<SubmitRequest> | undefined;
   #loop: Promise<void> | undefined;
+  /** True when the last stream was refused for its token. */
+  #wasDenied = false;
 
   constructor(options: SubmitOptions) {
     this.#options = options;
@@ -180,6 +182,7 @@ export class SubmitStream {
     try {
       for await (const response of api.runs.submit(outflow, { signal: this.#closing.signal })) {
         wasAnswered = true;
+        this.#wasDenied = false;
         monitor.connected();
         backoff.reset();
         this.#receive(response);
@@ -197,9 +200,10 @@ export class SubmitStream {
     const { api, monitor } = this.#options;
     const failure = readCallFailure(cause, api.url);
     monitor.failed(failure.error);
-    // The token was revoked while the stream was open: it may have been rotated, so what the client sends now is tried once.
-    if (failure.error instanceof AccessDenied && wasAnswered) {
-      return;
+    // A token that counted may have been rotated meanwhile: what the client sends now is tried once.
+    if (failure.error instanceof AccessDenied && (wasAnswered || !this.#wasDenied)) {
+      this.#wasDenied = true;
+      if (monitor.wasConnected) return;
     }
     // Waiting on helps when a kernel restarts, not when there never was one at this address, nor when it refuses the
     // stream as a whole.

@@ -58,6 +58,8 @@ export class Waits {
   #hasGiven = false;
   #isLooking = false;
   #isDropped = false;
+  /** Outcomes that are being read. */
+  #reads = 0;
   #patience: Timer | undefined;
   readonly #suspended: Deferred<Suspension> = defer();
 
@@ -91,10 +93,24 @@ export class Waits {
     const pending = { call, calledAtMs: monotonicMs(), given };
     this.#pending.set(identityOf(call.name, call.key), pending);
     this.look();
-    return WaitPromise.of(given.promise.then(read), () => {
-      this.#isAwaited = true;
+    return WaitPromise.of(
+      given.promise.then((outcome) => this.#read(outcome, read)),
+      () => {
+        this.#isAwaited = true;
+        this.look();
+      },
+    );
+  }
+
+  /** What an outcome is to the code; a schema may take its time, and until then the code has something to do. */
+  async #read<T>(outcome: WaitOutcome, read: (outcome: WaitOutcome) => T | Promise<T>): Promise<T> {
+    this.#reads++;
+    try {
+      return await read(outcome);
+    } finally {
+      this.#reads--;
       this.look();
-    });
+    }
   }
 
   /** Looks, once the code has done what it can do now, whether it waits. */
@@ -118,7 +134,8 @@ export class Waits {
 
   #goOn(): void {
     this.#patience?.cancel();
-    if (this.#isDropped || this.#pending.size === 0 || this.#options.state.isBusy) {
+    const isBusy = this.#reads > 0 || this.#options.state.isBusy;
+    if (this.#isDropped || this.#pending.size === 0 || isBusy) {
       return; // Looked at again when the last call ends, or another begins.
     }
     if (this.#giveNext()) {

@@ -24,8 +24,8 @@ export class TokenFileError extends Error {
 /** What tells one content of a file from the next without reading it. */
 export async function stampOf(path: string): Promise<string | undefined> {
   try {
-    const { ino, size, mtimeNs, mode } = await stat(path, { bigint: true });
-    return `${ino}/${size}/${mtimeNs}/${mode}`;
+    const { ino, size, mtimeNs, ctimeNs, mode, uid } = await stat(path, { bigint: true });
+    return `${ino}/${size}/${mtimeNs}/${ctimeNs}/${mode}/${uid}`;
   } catch (error) {
     if (isAbsent(error)) {
       return undefined;

@@ -381,7 +381,8 @@ export class Loop {
     }
     to.receiver.outcome(to.tag, { accepted: false, rejection });
     to.receiver.prepare();
-    to.receiver.release(this.position());
+    // What is pending may never be durable.
+    to.receiver.release(this.#turns.durablePosition());
   }
 }
 

@@ -65,6 +65,11 @@ export class Turns {
     return this.#parts.positions.encode(this.#parts.committer.pendingHead);
   }
 
+  /** Position of everything that is durable. */
+  durablePosition(): Uint8Array {
+    return this.#parts.positions.encode(this.#durableHead);
+  }
+
   /** Has a receiver released with the turn that gathers. */
   register(receiver: Receiver): void {
     this.#turn.receivers.add(receiver);

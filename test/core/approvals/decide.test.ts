@@ -1,6 +1,8 @@
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { describe, expect, it } from "vitest";
-import { declared, leased } from "../support/events.js";
+import { completed, declared, leased, suspended } from "../support/events.js";
+import { planOf } from "../support/plans.js";
 import {
   approve,
   approved,
@@ -222,5 +224,18 @@ describe("ExpireProposals", () => {
       .at(HOUR - 1)
       .when({ kind: "ExpireProposals" })
       .isExisting();
+  });
+});
+
+describe("a task that waits for another task's proposal", () => {
+  it("goes on when that task ends and the proposal with it", () => {
+    const plan = planOf({ asks: {}, waits: {}, last: { needs: ["asks", "waits"] } }, "last");
+    const scenario = Scenario.started(plan).given(leased(0, 1), leased(1, 1), proposed());
+    const subject = { case: "proposal", value: { proposal: 0 } } as const;
+    const opened = [{ name: "its answer", key: undefined, dueAtMs: 0, subject }];
+    scenario.given(suspended(1, 1, { opened }));
+    scenario.commit([completed(0, 1)]);
+    expect(scenario.state.proposals[0]?.status).toBe(WITHDRAWN);
+    expect(scenario.state.tasks[1]?.status).toBe(TaskStatus.READY);
   });
 });

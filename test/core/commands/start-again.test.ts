@@ -4,7 +4,14 @@ import type { StartRun } from "@pawl/server/core/command.js";
 import type { EventBody } from "@pawl/server/core/event.js";
 import { describe, expect, it } from "vitest";
 import { leaseTask, startRun } from "../support/commands.js";
-import { completed, declared, leased, observedResult, stepRecorded } from "../support/events.js";
+import {
+  completed,
+  declared,
+  leased,
+  observedNotSent,
+  observedResult,
+  stepRecorded,
+} from "../support/events.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
 import { fingerprint, payload, START_MS } from "../support/values.js";
@@ -142,6 +149,13 @@ describe("a run that begins once more", () => {
       command: "StartRun",
       legal: ["OBSERVED", "REFUSED", "ABANDONED"],
     });
+  });
+
+  it("does although an effect was intended whose call provably never left", () => {
+    const scenario = open().given(leased(0, 1), declared(), observedNotSent());
+    scenario.commit([completed(0, 1)]);
+    scenario.when(again(RESTART_CLOSED)).records(restarted(2));
+    expect(scenario.state.unsettled.size).toBe(0);
   });
 });
 

@@ -110,12 +110,16 @@ export function differences(
   after: Proposal,
 ): (readonly [string, string, string])[] {
   const old = new Map(boundFields(before));
-  return boundFields(after).flatMap(([name, value]) => {
+  const found = boundFields(after).flatMap(([name, value]) => {
     const was = old.get(name) ?? "";
     return name === "fingerprint" || was === (value ?? "")
       ? []
       : [[name, was, value ?? ""] as const];
   });
+  // Content that cannot be shown may differ although it is told in the same words.
+  return found.length > 0 || fingerprintOf(before) === fingerprintOf(after)
+    ? found
+    : [["fingerprint", fingerprintOf(before), fingerprintOf(after)]];
 }
 
 /** Headings of a list of proposals. */

@@ -1,5 +1,6 @@
 import type { EventMeta, EventValue } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
+import { findOpenEffect } from "../open-effects.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import { freshRequests, rememberRequest } from "../start-requests.js";
@@ -20,7 +21,7 @@ export function applyRunRestarted(
   meta: EventMeta,
   hooks: ApplyHooks,
 ): void {
-  if (isRunOpen(run.status) || run.unsettled.size + run.openProposals.size > 0) {
+  if (isRunOpen(run.status) || findOpenEffect(run) !== undefined || run.openProposals.size > 0) {
     throw new CorruptHistory(
       `run "${run.runId}" to be over and settled before it begins once more`,
       "it is not",

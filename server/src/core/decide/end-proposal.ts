@@ -126,6 +126,9 @@ export function endNeedlessProposals(run: Run): EventBody[] {
       const isApproved = proposal.status === ProposalStatus.APPROVED;
       const status = isApproved ? ProposalStatus.REVOKED : ProposalStatus.WITHDRAWN;
       events.push(endProposal(proposal, status, why, ""));
+      if (!isApproved) {
+        events.push(...wakeWaiters(run, number, { status, principal: "", reason: why }));
+      }
     }
   }
   return events;

@@ -5,10 +5,11 @@ import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { holds, leaseLost } from "../lease-standing.js";
+import { isEffectOpen } from "../open-effects.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import { decideRetry } from "../retry.js";
 import type { Run, Task } from "../state.js";
-import { isSettled, operationStatusName } from "../transitions.js";
+import { operationStatusName } from "../transitions.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { findTask, taskNotFound } from "./find.js";
 import { openTaskReview } from "./open-review.js";
@@ -176,13 +177,10 @@ function otherReport(
 function findUnsettled(run: Run, task: Task): Rejection | undefined {
   for (const number of run.unsettled) {
     const operation = run.operations[number];
-    if (operation === undefined || operation.task !== task.number || isSettled(operation.status)) {
+    if (operation === undefined || operation.task !== task.number || !isEffectOpen(operation)) {
       continue;
     }
     const status = operationStatusName(operation.status);
-    if (status === "INTENDED" && !operation.callOpen) {
-      continue; // Its call provably never left, so nothing is open.
-    }
     return illegalTransition(
       "PAWL_OPERATIONS_UNSETTLED",
       {

@@ -4,6 +4,7 @@ import type { DecideContext } from "../context.js";
 import { accept, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { limits } from "../limits.js";
+import { findOpenEffect } from "../open-effects.js";
 import type { Rejection } from "../rejection.js";
 import { freshRequests } from "../start-requests.js";
 import type { Run } from "../state.js";
@@ -20,7 +21,7 @@ const replacedReason = "A new start replaced it.";
  * still happen belongs to the incarnation that asked for it. Refusals, in order: operations unsettled, overloaded.
  */
 export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Decision {
-  const [first] = run.unsettled;
+  const first = findOpenEffect(run);
   if (first !== undefined) {
     return reject(unsettled(run, first));
   }

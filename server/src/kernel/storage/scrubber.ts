@@ -66,7 +66,7 @@ const pageRestMs = 20;
 const busyRestMs = 5_000;
 
 /** Kinds of keys that hold one run's state and history; the run's number follows the partition. */
-const runKinds = { first: 0x10, last: 0x18 } as const;
+const runKinds = { first: 0x10, last: 0x19 } as const;
 
 /**
  * Reads all that is stored, slowly and again and again, beside the kernel's work: links and hashes of segments and chunks, seals, checksums

@@ -29,6 +29,8 @@ export class TokenWatch {
   #stamp: string | undefined;
   #timer: Cancellable | undefined;
   #isClosed = false;
+  /** What was told last; empty when all is well. */
+  #problem = "";
 
   private constructor(parts: TokenWatchParts) {
     this.#parts = parts;
@@ -80,7 +82,20 @@ export class TokenWatch {
         const message = `Expected the token file ${path} to stay, but it is gone. What it said last stays in force.`;
         onProblem(new TokenFileError("PAWL_TOKEN_FILE_ABSENT", path, message));
       }
+      this.#problem = "";
     } catch (error) {
+      if (!(error instanceof TokenFileError)) {
+        this.#stamp = before; // The disk did not give it: it is read again, however little changes meanwhile.
+      }
+      this.#tell(error, onProblem);
+    }
+  }
+
+  /** What goes on is told once. */
+  #tell(error: unknown, onProblem: TokenWatchParts["onProblem"]): void {
+    const problem = String(error);
+    if (problem !== this.#problem) {
+      this.#problem = problem;
       onProblem(error);
     }
   }

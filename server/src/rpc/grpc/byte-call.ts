@@ -56,6 +56,9 @@ export function byteHandler(
     };
     credential.add(tied);
     call.on("data", (bytes: Buffer) => {
+      if (isGone) {
+        return; // Its credential ended. The status may be long on its way to a client that does not read.
+      }
       try {
         listener.message(bytes);
       } catch (error) {

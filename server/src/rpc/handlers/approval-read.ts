@@ -79,7 +79,7 @@ async function viewProposal(
       ...(revised === undefined ? {} : { revised }),
     };
   };
-  const target = { kind: "number", number: place.runNumber } as const;
+  const target = { kind: "number", number: place.runNumber, namespace } as const;
   const found = await viewOrAbsent(edge.kernel.view(target, project), absent);
   if (found === undefined) {
     throw absent;

@@ -35,7 +35,7 @@ export async function* awaitApproval(
   const namespace = readNamespace(request.namespace);
   const { runNumber, proposal } = parseProposalId(request.proposalId);
   const absent = new RejectionError(notFound("proposal", request.proposalId));
-  const target: Target = { kind: "number", number: runNumber };
+  const target: Target = { kind: "number", number: runNumber, namespace };
   const look = async (): Promise<ProposalInit> => {
     const { nowMs } = edge.kernel.info();
     const found = await viewOrAbsent(

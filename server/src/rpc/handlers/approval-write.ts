@@ -171,11 +171,12 @@ function readNamed(request: {
 
 function onProposal<T>(
   edge: Edge,
-  command: Extract<Command, { readonly proposalId: string }> & { readonly runNumber: number },
+  command: Extract<Command, { readonly proposalId: string }> & NamedProposal,
   call: CallContext,
   project: (accepted: Accepted) => T,
 ): Promise<Durable<T>> {
-  const target: Target = { kind: "number", number: command.runNumber };
+  const { runNumber: number, namespace } = command;
+  const target: Target = { kind: "number", number, namespace };
   return withProposalId(command.proposalId, () =>
     executeOne(edge, { target, command }, call.caller, project),
   );

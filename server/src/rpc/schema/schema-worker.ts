@@ -18,13 +18,20 @@ export type SchemaReply =
 const compiledMax = 256;
 
 const compiled = new Map<string, ValidateFunction>();
-// Unknown keywords and formats are annotations, as the specification says; nothing is ever fetched.
-const ajv = new Ajv2020({
-  strict: false,
-  validateFormats: false,
-  logger: false,
-  addUsedSchema: false,
-});
+/**
+ * One for each schema: a schema may name itself as it likes, also as another one or as the specification's own, and must not be found by others.
+ * Unknown keywords and formats are annotations, as the specification says; nothing is ever fetched.
+ */
+function newAjv(): Ajv2020 {
+  return new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    addUsedSchema: false,
+  });
+}
+
+const texts: Ajv2020 = newAjv();
 
 parentPort?.on("message", (job: SchemaJob) => parentPort?.postMessage(check(job)));
 
@@ -47,7 +54,7 @@ export function check({ schema, document }: SchemaJob): SchemaReply {
   }
   return validate(value) === true
     ? { case: "fits" }
-    : { case: "badDocument", why: ajv.errorsText(validate.errors, { dataVar: "answer" }) };
+    : { case: "badDocument", why: texts.errorsText(validate.errors, { dataVar: "answer" }) };
 }
 
 function compile(schema: string): ValidateFunction {
@@ -59,8 +66,7 @@ function compile(schema: string): ValidateFunction {
   if (typeof parsed !== "boolean" && (typeof parsed !== "object" || parsed === null)) {
     throw new TypeError("a schema is an object or a boolean");
   }
-  const validate = ajv.compile(parsed);
-  ajv.removeSchema(parsed);
+  const validate = newAjv().compile(parsed);
   if ("$async" in validate) {
     throw new TypeError("an asynchronous schema cannot be checked here");
   }
