@@ -24,7 +24,7 @@ import {
   operation,
 } from "./support/fixtures.js";
 
-const { startRuns, getRun, getResult, getHistory, startAndAwait } = RunService.method;
+const { startRuns, getRun, getResult, getHistory, startAndAwait, watchRun } = RunService.method;
 const { intendOperation, observeOperation, listOperations, getOperation } = OperationService.method;
 
 let disk: MemoryDisk;
@@ -65,6 +65,24 @@ async function work(output: string): Promise<string> {
 }
 
 describe("a run that is started again", () => {
+  test("is watched from its beginning to the end of its last incarnation", async () => {
+    await start(oneTask("r", "k"));
+    await work("first");
+    await start(again("q1"));
+    const types: string[] = [];
+    const watched = (async () => {
+      for await (const message of observed.grpc.stream(watchRun, { runId: "r" })) {
+        types.push(...message.events.map(({ type }) => type));
+        if (message.closed) return;
+      }
+    })();
+    await expect.poll(() => types).toContain("RunRestarted");
+    await work("second");
+    await watched;
+    expect(types.filter((type) => type === "RunClosed")).toHaveLength(2);
+    expect(types.at(-1)).toBe("RunClosed");
+  });
+
   test("runs once more under keys of its own, and its history has both", async () => {
     expect(await start(oneTask("r", "k"))).toEqual({ existing: false, incarnation: 1 });
     expect(await work("first")).toBe("task/default/r/1/only/pay/1");

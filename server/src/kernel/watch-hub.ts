@@ -168,10 +168,9 @@ export class WatchHub {
     }
     watch.untakenBytes += batch.bytes;
     watch.listener.events(fresh, this.#parts.positions.encode(batch.position), batch.bytes);
-    if (
-      watch.filter.runNumber !== undefined &&
-      fresh.some(({ event }) => event.body.case === "runClosed")
-    ) {
+    // While it catches up, what ended may have begun once more: whether the run is over is asked when it has.
+    const isLive = watch.filter.runNumber !== undefined && watch.waiting === undefined;
+    if (isLive && endsClosed(fresh)) {
       this.#end(watch, "closed");
     } else {
       this.#endIfSlow(watch);
@@ -261,4 +260,12 @@ export function matchesFilter(filter: WatchFilter, resident: Resident): boolean 
     : (run.kind === "run" || filter.withLedgers === true) &&
         run.namespace === filter.namespace &&
         (filter.workflow === "" || run.workflow === filter.workflow);
+}
+
+/** True when a run is over after these events of it. */
+function endsClosed(events: readonly WatchedEvent[]): boolean {
+  const last = events.findLast(
+    ({ event: { body } }) => body.case === "runClosed" || body.case === "runRestarted",
+  );
+  return last?.event.body.case === "runClosed";
 }
