@@ -52,6 +52,7 @@ describe("a full run", () => {
     const context = {
       nowMs: START_MS,
       ...localCaller,
+      runNumber: 1,
       standingOf: localStanding,
       random: () => 0,
       sha256,

@@ -82,6 +82,7 @@ describe("whether there is another attempt", () => {
   const context: DecideContext = {
     nowMs: START_MS + 50,
     ...localCaller,
+    runNumber: 1,
     standingOf: localStanding,
     random: () => 0,
     sha256,

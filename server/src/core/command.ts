@@ -118,7 +118,7 @@ export type WaitSubject =
       readonly due: { readonly afterMs: number } | { readonly atMs: number };
     }
   /** The decision about a proposal of the run, by its number. */
-  | { readonly case: "proposal"; readonly proposal: number }
+  | { readonly case: "proposal"; readonly ofRun: number; readonly proposal: number }
   | SignalToWaitFor
   | InputToAskFor;
 
@@ -216,6 +216,8 @@ export interface IntendOperation {
   readonly seenThrough: number;
   /** Number of the proposal that the call rests on; absent: none is expected. */
   readonly proposal?: number | undefined;
+  /** Number of the aggregate that the id of that proposal names. */
+  readonly proposalOf?: number | undefined;
   /** Present values of the guards of that proposal; absent: none. */
   readonly guards?: readonly GuardNow[] | undefined;
 }

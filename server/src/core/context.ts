@@ -4,6 +4,8 @@ import type { Caller, StandingOf } from "./caller.js";
 export interface DecideContext extends Caller {
   /** Kernel time, in ms since the Unix epoch. Never less than in an earlier command. */
   readonly nowMs: number;
+  /** Number of the aggregate that decides; 0 while it is not there yet. Ids of proposals name it. */
+  readonly runNumber: number;
   /** Roles that a principal holds now, in a namespace; undefined when it may not act there any more. What rests on it is recorded. */
   readonly standingOf: StandingOf;
   /** A number from 0 (included) to 1; what is drawn is recorded in an event. */

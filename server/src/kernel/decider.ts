@@ -52,6 +52,7 @@ export class Decider {
     this.#context = {
       ...kernelCaller,
       nowMs: 0,
+      runNumber: 0,
       standingOf: localStanding,
       random: () => parts.random.fraction(),
       sha256,
@@ -60,7 +61,7 @@ export class Decider {
 
   /** Decides a command on a run in memory and applies its events. */
   decideOn(resident: Resident, command: Command, caller: Caller = kernelCaller): Outcome {
-    const context = this.contextFor(caller);
+    const context = this.contextFor(caller, resident.number);
     const decided = this.#guard(resident, command.kind, () => {
       const decision =
         command.kind === "StartRun"
@@ -90,8 +91,9 @@ export class Decider {
   }
 
   /** What a decision may know beside the state: the time, the principal, chance. Valid until the next call. */
-  contextFor({ principal, roles, authenticated }: Caller): DecideContext {
+  contextFor({ principal, roles, authenticated }: Caller, runNumber = 0): DecideContext {
     this.#context.nowMs = this.#parts.clock.now();
+    this.#context.runNumber = runNumber;
     this.#context.principal = principal;
     this.#context.roles = roles;
     this.#context.authenticated = authenticated;

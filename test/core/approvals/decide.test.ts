@@ -1,6 +1,7 @@
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { describe, expect, it } from "vitest";
+import { suspend } from "../support/commands.js";
 import { completed, declared, leased, suspended } from "../support/events.js";
 import { planOf } from "../support/plans.js";
 import {
@@ -237,5 +238,16 @@ describe("a task that waits for another task's proposal", () => {
     scenario.commit([completed(0, 1)]);
     expect(scenario.state.proposals[0]?.status).toBe(WITHDRAWN);
     expect(scenario.state.tasks[1]?.status).toBe(TaskStatus.READY);
+  });
+
+  it("is refused when the proposal is of another run, whatever its own is called", () => {
+    const plan = planOf({ asks: {}, waits: {}, last: { needs: ["asks", "waits"] } }, "last");
+    const scenario = Scenario.started(plan).given(leased(0, 1), leased(1, 1), proposed());
+    const waitFor = (ofRun: number) => {
+      const subject = { case: "proposal", ofRun, proposal: 0 } as const;
+      return suspend(1, { task: 1, waits: [{ name: "its answer", key: undefined, subject }] });
+    };
+    scenario.when(waitFor(2)).rejects("PAWL_INVALID_FIELD");
+    expect(scenario.when(waitFor(1)).summary()).toBe("taskSuspended");
   });
 });

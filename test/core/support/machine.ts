@@ -79,6 +79,7 @@ export class Machine {
     return {
       nowMs: this.nowMs,
       ...localCaller,
+      runNumber: 1,
       standingOf: localStanding,
       random: () => 0,
       sha256,

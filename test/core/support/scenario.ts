@@ -115,6 +115,7 @@ export class Scenario {
     return {
       nowMs: this.nowMs,
       ...localCaller,
+      runNumber: 1,
       standingOf: localStanding,
       random: () => 0,
       sha256,

@@ -39,7 +39,8 @@ export function checkApproval(
 ): ApprovalCheck {
   const proposal =
     command.proposal === undefined ? newestProposal(run, key) : run.proposals[command.proposal];
-  if (proposal === undefined || proposal.declaration.key !== key) {
+  const isElsewhere = command.proposalOf !== undefined && command.proposalOf !== ctx.runNumber;
+  if (proposal === undefined || isElsewhere || proposal.declaration.key !== key) {
     return command.proposal === undefined ? free : stop(reject(notOfKey(command.proposal, key)));
   }
   if (proposal.status === ProposalStatus.CONSUMED) {

@@ -19,14 +19,17 @@ export interface UndeclarableWait {
 export function declareWait(
   { name, key, subject }: WaitFor,
   run: Run,
-  { nowMs }: DecideContext,
+  { nowMs, runNumber }: DecideContext,
   nextInput: number,
 ): WaitDeclarationShape | UndeclarableWait {
-  if (subject.case === "proposal" && run.proposals[subject.proposal] === undefined) {
+  if (
+    subject.case === "proposal" &&
+    (subject.ofRun !== runNumber || run.proposals[subject.proposal] === undefined)
+  ) {
     return {
       reason: "undeclarable",
       expected: "about a proposal of its run",
-      actual: `about proposal ${subject.proposal}, which the run does not have`,
+      actual: `about proposal ${subject.ofRun}-p${subject.proposal}, which the run does not have`,
     };
   }
   const dueAtMs = dueTime(subject, nowMs);

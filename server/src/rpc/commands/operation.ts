@@ -81,12 +81,28 @@ export function intentCommand(parts: IntentParts): IntendOperation {
     ...sinkOf(operation),
     callTimeoutMs: callTimeoutOf(operation),
     seenThrough: parts.seenThrough,
-    proposal: readProposalNumber(operation.proposalId, "operation.proposal_id"),
+    ...readProposal(operation.proposalId, "operation.proposal_id"),
     guards: readGuardValues(operation.guards),
   };
 }
 
-/** The proposal that a call rests on; undefined when none is named. */
+const noProposal: Pick<IntendOperation, "proposal" | "proposalOf"> = {
+  proposal: undefined,
+  proposalOf: undefined,
+};
+
+function readProposal(
+  proposalId: string,
+  field: string,
+): Pick<IntendOperation, "proposal" | "proposalOf"> {
+  if (proposalId === "") {
+    return noProposal;
+  }
+  const { runNumber, proposal } = parseProposalId(proposalId, field);
+  return { proposal, proposalOf: runNumber };
+}
+
+/** The proposal that a request names; undefined when it names none. */
 export function readProposalNumber(proposalId: string, field: string): number | undefined {
   return proposalId === "" ? undefined : parseProposalId(proposalId, field).proposal;
 }

@@ -60,8 +60,8 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
       return inputSubject(subject.value, `${field}.input`);
     case "proposal": {
       const { proposalId } = subject.value;
-      const { proposal } = parseProposalId(proposalId, `${field}.proposal.proposal_id`);
-      return { case: "proposal", proposal };
+      const named = parseProposalId(proposalId, `${field}.proposal.proposal_id`);
+      return { case: "proposal", ofRun: named.runNumber, proposal: named.proposal };
     }
     default:
       throw badField(`${field}.subject`, "one of timer, signal, input, proposal", "absent");
