@@ -15,7 +15,7 @@ const KEPT = [
   "scripts",
   "server/bin",
   "server/src/core/tsconfig.json",
-  ...["projects.ts", "count-reporter.ts", "source-hooks.mjs", "source-loader.mjs"].map(
+  ...["projects.ts", "python.ts", "count-reporter.ts", "source-hooks.mjs", "source-loader.mjs"].map(
     (name) => `test/support/${name}`,
   ),
   ...["proto", "server", "sdk", "examples", "bench", "test"].flatMap((name) => [
