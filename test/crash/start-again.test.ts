@@ -39,7 +39,6 @@ it.each([
   ["segment:after", 2],
   ["checkpoint:before", 1],
   ["checkpoint:after", 1],
-  ["checkpoint:after", 2],
 ])(
   "a kernel that is killed at %s, time %i, around a restart has begun the run exactly once more",
   async (point, times) => {
