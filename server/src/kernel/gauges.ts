@@ -1,5 +1,5 @@
 import { type KernelGauges, type QueueGauge, queuesMax } from "../observe/meter.js";
-import type { KernelParts } from "./kernel.js";
+import type { KernelParts } from "./kernel-parts.js";
 
 /** State of a kernel, for metrics. Read when someone asks; nothing of it is kept up to date meanwhile. */
 export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGauges {

@@ -1,0 +1,53 @@
+import type { Loop } from "./loop.js";
+import { RejectionError, type Target, targetNotFound } from "./outcome.js";
+import type { Resident } from "./resident.js";
+
+/** Answers from the pending state, each given once that is durable. */
+export class DurableAnswers {
+  readonly #loop: Loop;
+
+  constructor(loop: Loop) {
+    this.#loop = loop;
+  }
+
+  /** @throws what failed the store, once it has: nothing more is answered. */
+  requireWorking(): void {
+    if (this.#loop.failure !== undefined) {
+      throw this.#loop.failure;
+    }
+  }
+
+  /**
+   * The aggregate, paged in when it is not in memory.
+   * @throws RejectionError when there is none.
+   */
+  async load(target: Target): Promise<Resident> {
+    for (;;) {
+      this.requireWorking();
+      const found = this.#loop.find(target);
+      if (found === undefined) {
+        throw new RejectionError(targetNotFound(target));
+      }
+      if (!(found instanceof Promise)) {
+        return found;
+      }
+      await found;
+    }
+  }
+
+  /** Computes an answer from the pending state now, and gives it once that is durable. */
+  whenDurable<T>(project: () => T): Promise<T> {
+    this.requireWorking();
+    const { promises } = this.#loop;
+    return new Promise<T>((resolve, reject) => {
+      promises.later(project, resolve, reject);
+      this.#loop.register(promises);
+    });
+  }
+
+  /** Gives what was read once all of the pending state is durable. */
+  async afterwards<T>(reading: Promise<T>): Promise<T> {
+    const read = await reading;
+    return await this.whenDurable(() => read);
+  }
+}

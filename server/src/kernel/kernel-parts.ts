@@ -1,0 +1,41 @@
+import type { Store } from "../log/store.js";
+import type { DiskWatch } from "./disk-watch.js";
+import type { Hold } from "./hold.js";
+import type { Loop } from "./loop.js";
+import type { Namespaces } from "./namespaces.js";
+import type { Timers } from "./ports.js";
+import type { PositionJudge } from "./position-judge.js";
+import type { Resident } from "./resident.js";
+import type { Sessions } from "./sessions.js";
+import type { Blobs } from "./storage/blobs.js";
+import type { Checkpointer } from "./storage/checkpointer.js";
+import type { HistoryReader } from "./storage/history-reader.js";
+import type { Lists } from "./storage/lists.js";
+import type { Scrubber } from "./storage/scrubber.js";
+import type { StartUp } from "./storage/start-up.js";
+import type { WatchHub } from "./watch-hub.js";
+
+/** What a kernel is put together from; `openKernel` does it. */
+export interface KernelParts {
+  readonly store: Store;
+  readonly storeId: string;
+  readonly storeEpoch: number;
+  readonly loop: Loop;
+  readonly sessions: Sessions;
+  readonly positions: PositionJudge;
+  readonly hold: Hold;
+  readonly checkpointer: Checkpointer;
+  readonly lists: Lists;
+  readonly history: HistoryReader;
+  readonly blobs: Blobs;
+  readonly watchHub: WatchHub;
+  readonly disk: DiskWatch;
+  readonly timers: Timers;
+  readonly startUp: StartUp;
+  readonly scrubber: Scrubber;
+  readonly namespaces: Namespaces;
+  /** The store's own run: its events are those of no other. */
+  readonly storeRun: Resident;
+  /** Resolves when timers, ready tasks and leases of the store are all known. */
+  readonly openWorkKnown: Promise<void>;
+}

@@ -1,0 +1,57 @@
+import { leaseLost } from "../core/lease-standing.js";
+import { notFound } from "../core/rejection.js";
+import type { Run } from "../core/state.js";
+import type { DurableAnswers } from "./durable-answers.js";
+import type { Lease } from "./lease-table.js";
+import type { Loop } from "./loop.js";
+import { RejectionError, type Target } from "./outcome.js";
+
+/** Leases as callers without a session name them: by run, task and version. Memory only. */
+export class NamedLeases {
+  readonly #loop: Loop;
+  readonly #answers: DurableAnswers;
+
+  constructor(loop: Loop, answers: DurableAnswers) {
+    this.#loop = loop;
+    this.#answers = answers;
+  }
+
+  async renew(
+    target: Target,
+    task: string,
+    leaseVersion: number,
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
+    const { lease, run } = await this.#find(target, task, leaseVersion);
+    this.#loop.work.leases.renew(lease);
+    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+  }
+
+  async progress(
+    target: Target,
+    task: string,
+    report: { leaseVersion: number; progress: Uint8Array },
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
+    const { lease, run } = await this.#find(target, task, report.leaseVersion);
+    lease.progress = report.progress;
+    this.#loop.work.leases.renew(lease);
+    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+  }
+
+  async #find(
+    target: Target,
+    taskName: string,
+    leaseVersion: number,
+  ): Promise<{ lease: Lease; run: Run }> {
+    const { run, number } = await this.#answers.load(target);
+    const taskNumber = run.plan.byName.get(taskName);
+    const task = taskNumber === undefined ? undefined : run.tasks[taskNumber];
+    if (taskNumber === undefined || task === undefined) {
+      throw new RejectionError(notFound("task", taskName));
+    }
+    const lease = this.#loop.work.leases.find(number, taskNumber);
+    if (lease?.leaseVersion !== leaseVersion) {
+      throw new RejectionError(leaseLost(task, leaseVersion));
+    }
+    return { lease, run };
+  }
+}
