@@ -2,9 +2,10 @@ import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { VirtualTime } from "../support/virtual-time.js";
-import { oneTask } from "./support/fixtures.js";
+import { json, oneTask } from "./support/fixtures.js";
 import { codeAndReason } from "./support/refusal.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
+import { askingRun } from "./support/wait-cases.js";
 import { TestWorker } from "./support/worker.js";
 
 let time: VirtualTime;
@@ -63,4 +64,27 @@ test("a stream that never says hello is cut as well", async () => {
   await server.grpc.unary(RunService.method.listRuns, {});
   await time.advance(15_000);
   expect(codeAndReason(await silent.ended())).toBe("UNAVAILABLE PAWL_UNAVAILABLE");
+});
+
+test("a worker is not silent while the kernel works on what it said before", async () => {
+  const { grpc } = server;
+  const schema = JSON.stringify({ type: "string", pattern: "^(a+)+$" });
+  const inputId = await askingRun(grpc, "slow", { schema });
+  await grpc.unary(RunService.method.startRuns, { runs: [oneTask("r", "k")] });
+  const worker = await TestWorker.connect(grpc, {}, { credits: 1 });
+  const { handle, leaseVersion } = await worker.offer();
+  // The checker is at work for a second of real time; what the worker asks waits for its turn.
+  const value = json(`${"a".repeat(60)}!`);
+  const answer = { case: "given", value } as const;
+  const refused = grpc
+    .unary(RunService.method.provideInput, { inputId, expectedVersion: 1, answer })
+    .catch(codeAndReason);
+  await grpc.unary(RunService.method.listRuns, {});
+  const input = { question: "?", addressee: "ann", schema: "true" };
+  const waits = [{ name: "ask", subject: { case: "input", value: input } as const }];
+  worker.send({ suspends: [{ handle, leaseVersion, correlation: 1, waits }] });
+  await grpc.unary(RunService.method.listRuns, {});
+  await time.advance(60_000);
+  expect(await worker.answer(1)).toBe("accepted");
+  expect(await refused).toBe("INVALID_ARGUMENT PAWL_ANSWER_REFUSED");
 });

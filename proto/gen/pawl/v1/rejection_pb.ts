@@ -252,7 +252,7 @@ export const IllegalTransitionSchema: GenMessage<IllegalTransition> = /*@__PURE_
  */
 export type Overloaded = Message<"pawl.v1.Overloaded"> & {
   /**
-   * What is full: `inbox`, `disk`, `checkpointer`.
+   * What is full: `inbox`, `disk`, `checkpointer`, `schemas`.
    *
    * @generated from field: string resource = 1;
    */

@@ -2415,7 +2415,8 @@ export const WorkerService: GenService<{
    * Gives a task back until something it waits for is there; it uses no attempt, and it is offered again with the outcomes. When an outcome is recorded
    * beyond `seen_through` the task is READY in the same commit, so no wake-up is lost. Durable when answered. Retry: safe, identified by task and lease
    * version; the same waits answer `existing`, others ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`, and so does a name that was recorded for another kind of
-   * wait. INVALID_ARGUMENT `PAWL_INVALID_FIELD` (also a wait whose outcome was given before), `PAWL_TOO_LARGE` (more waits than a run may have).
+   * wait. INVALID_ARGUMENT `PAWL_INVALID_FIELD` (also a wait whose outcome was given before), `PAWL_TOO_LARGE` (more waits than a run may have). RESOURCE_EXHAUSTED `PAWL_OVERLOADED` (a schema
+   * was not checked in time).
    *
    * @generated from rpc pawl.v1.WorkerService.Suspend
    */

@@ -22,7 +22,8 @@ import type { Edge } from "../edge.js";
 import { fitPage } from "../fit-page.js";
 import { readPageToken, writePageToken } from "../page-token.js";
 import { badField } from "../refusals.js";
-import { requireAnswer } from "../schema/check-answer.js";
+import { askerOf, requireAnswer } from "../schema/check-answer.js";
+import type { SchemaAsker } from "../schema/schema-checker.js";
 import {
   readNamespace,
   readPageSize,
@@ -48,7 +49,10 @@ export async function provideInput(
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   const target: Target = { kind: "number", number: runNumber, namespace };
   return await withInputId(inputId, async () => {
-    const answer = await answerOf(edge, request, { target, input });
+    const answer = await answerOf(edge, request, {
+      ...{ target, input },
+      asker: askerOf(namespace, call),
+    });
     const named = { kind: "ProvideInput", incarnation, input } as const;
     const command = { ...named, expectedVersion, answer };
     const order = { target, command };
@@ -64,13 +68,13 @@ export async function provideInput(
 async function answerOf(
   edge: Edge,
   { answer }: ProvideInputRequest,
-  asked: { readonly target: Target; readonly input: number },
+  asked: { readonly target: Target; readonly input: number; readonly asker: SchemaAsker },
 ): Promise<ProvideInput["answer"]> {
   switch (answer.case) {
     case "given": {
       const bytes = toBinary(PayloadSchema, answer.value);
       const schema = await edge.kernel.view(asked.target, (run) => schemaOf(run, asked.input));
-      await requireAnswer(edge, schema, bytes);
+      await requireAnswer({ edge, asker: asked.asker }, schema, bytes);
       const admitted = await admit(edge, asked.target, bytes, "given");
       return { case: "given", value: admitted ?? bytes };
     }

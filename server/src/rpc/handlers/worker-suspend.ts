@@ -10,7 +10,7 @@ import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import { schemasOf, suspendCommand } from "../commands/suspend.js";
 import type { Edge } from "../edge.js";
-import { requireSchema } from "../schema/check-answer.js";
+import { askerOf, requireSchema } from "../schema/check-answer.js";
 import { readNamespace, requirePresent } from "../validate/fields.js";
 import { acknowledge, leaseOf } from "./requests.js";
 
@@ -27,8 +27,9 @@ export async function suspendTask(
   const waits = request.waits.map((wait) => decodeTaskWait(toBinary(TaskWaitSchema, wait)));
   const command = suspendCommand({ leaseVersion, seenThrough, waits }, task);
   await acknowledge(edge, lease);
+  const asker = askerOf(namespace, call);
   for (const [index, schema] of schemasOf(waits)) {
-    await requireSchema(edge, schema, `waits[${index}].input.schema`);
+    await requireSchema({ edge, asker }, schema, `waits[${index}].input.schema`);
   }
   const order = { target, command };
   const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => {

@@ -14,6 +14,9 @@ export type SchemaReply =
   | { readonly case: "badSchema"; readonly why: string }
   | { readonly case: "badDocument"; readonly why: string };
 
+/** What the thread says: that it takes jobs now; then one reply to each. */
+export type SchemaWorkerMessage = SchemaReply | { readonly case: "ready" };
+
 /** Compiled schemas that are kept; beyond it the oldest goes. */
 const compiledMax = 256;
 
@@ -34,6 +37,8 @@ function newAjv(): Ajv2020 {
 const texts: Ajv2020 = newAjv();
 
 parentPort?.on("message", (job: SchemaJob) => parentPort?.postMessage(check(job)));
+// Loading all this takes time that no check is to pay for.
+parentPort?.postMessage({ case: "ready" } satisfies SchemaWorkerMessage);
 
 /** Checks a document with a schema. */
 export function check({ schema, document }: SchemaJob): SchemaReply {

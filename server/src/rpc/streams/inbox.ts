@@ -33,6 +33,11 @@ export class Inbox<M> {
     return !this.#isBusy && this.#waiting.length === 0;
   }
 
+  /** True while a message is worked on, and nothing more is read for that. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
   push(message: M): void {
     if (this.#isClosed) {
       return;

@@ -7,7 +7,7 @@ import type { JsonDigest } from "../digest/json-digest.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
-import { requireSchema } from "../schema/check-answer.js";
+import { requireSchema, type SchemaParts } from "../schema/check-answer.js";
 import { type OrderParts, orderOf, type WorkItem } from "./work-orders.js";
 
 /** What had to be done about an item before its command could be decided. */
@@ -84,14 +84,14 @@ function askingItems(items: WorkRequestShape["suspends"]): AskingItem[] {
  * @param partsOf what an item is turned into an order with; undefined for one that names no lease, which is refused later.
  */
 export async function prepareItems(
-  edge: Edge,
+  { edge, asker }: SchemaParts,
   items: readonly HeldUpItem[],
   partsOf: (work: WorkItem) => OrderParts | undefined,
 ): Promise<Preparations> {
   const prepared = await Promise.all(
     items.map(async (large): Promise<[object, Prepared]> => {
       if ("schemas" in large) {
-        return [large.work.item, await prepareAsking(edge, large)];
+        return [large.work.item, await prepareAsking({ edge, asker }, large)];
       }
       const parts = partsOf(large.work);
       return [large.work.item, parts === undefined ? {} : await prepareItem(edge, large, parts)];
@@ -100,14 +100,14 @@ export async function prepareItems(
   return new Map(prepared);
 }
 
-async function prepareAsking(edge: Edge, { schemas }: AskingItem): Promise<Prepared> {
+async function prepareAsking(parts: SchemaParts, { schemas }: AskingItem): Promise<Prepared> {
   try {
     for (const [index, schema] of schemas) {
-      await requireSchema(edge, schema, `waits[${index}].input.schema`);
+      await requireSchema(parts, schema, `waits[${index}].input.schema`);
     }
     return {};
   } catch (error) {
-    return { rejection: rejectionOf(edge, error, "Work") ?? internalFault() };
+    return { rejection: rejectionOf(parts.edge, error, "Work") ?? internalFault() };
   }
 }
 

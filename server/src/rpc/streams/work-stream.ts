@@ -206,7 +206,8 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   /** Pings both ways: a stream whose other end is gone without a word is found within seconds. */
   #armPing(): void {
     this.#ping = this.#edge.timers.after(pingIntervalMs, () => {
-      this.#silentTicks++;
+      // While a message is worked on nothing more is read: a worker that nobody listens to is not silent.
+      this.#silentTicks = this.#inbox.isBusy ? 0 : this.#silentTicks + 1;
       if (this.#silentTicks >= silentTicksMax) {
         const silentMs = this.#silentTicks * pingIntervalMs;
         this.#fail(unavailable(`nothing was heard of the worker for ${silentMs} ms`));
@@ -265,9 +266,10 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
       this.#begin(request, undefined);
       return undefined;
     }
-    return prepareItems(this.#edge, heldUp, (work) => this.#items.partsOf(work)).then((prepared) =>
-      this.#begin(request, prepared),
-    );
+    const asker = { namespace: this.#items.namespace, isGone: () => this.#isGone };
+    return prepareItems({ edge: this.#edge, asker }, heldUp, (work) =>
+      this.#items.partsOf(work),
+    ).then((prepared) => this.#begin(request, prepared));
   }
 
   #begin(request: WorkRequestShape, prepared: Preparations | undefined): void {
