@@ -7,27 +7,15 @@ import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { ListReviewsRequest, ResolveReviewRequest } from "@pawl/proto/v1/review_service_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
-import { afterEach, describe, expect, it } from "vitest";
-import { NOW_MS, parseLines, runCli } from "./support/run-cli.js";
+import { describe, expect, it } from "vitest";
+import { NOW_MS, parseLines } from "./support/run-cli.js";
 import { sampleReview, sampleRun, sampleTask } from "./support/samples.js";
-import {
-  refusal,
-  type Script,
-  type ScriptedKernel,
-  startScriptedKernel,
-} from "./support/scripted-kernel.js";
+import { ScriptedCli } from "./support/scripted-cli.js";
+import { refusal, type Script } from "./support/scripted-kernel.js";
 
-let kernel: ScriptedKernel;
-
-afterEach(() => kernel.close());
-
-async function scripted(script: Script): Promise<void> {
-  kernel = await startScriptedKernel(script);
-}
-
-function run(...args: string[]): ReturnType<typeof runCli> {
-  return runCli(args, { env: { PAWL_URL: kernel.url } });
-}
+const cli = ScriptedCli.forEachTest();
+const scripted = (script: Script): Promise<void> => cli.script(script);
+const run: typeof cli.run = (...args) => cli.run(...args);
 
 describe("pawl why", () => {
   it("gives the reason, the last error and the next retry", async () => {
@@ -371,7 +359,7 @@ describe("pawl info", () => {
     });
     const { out } = await run("info");
     expect(out).toContain(
-      `Pawl 0.1.0 answers at ${kernel.url}.\nIts disk is low: new runs are refused`,
+      `Pawl 0.1.0 answers at ${cli.kernel.url}.\nIts disk is low: new runs are refused`,
     );
     expect(out).toContain("1,234 durable events, 234 of them not yet in rows");
     const [json] = parseLines((await run("info", "--json")).out);
