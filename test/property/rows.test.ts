@@ -31,15 +31,10 @@ import type { MutableRun } from "@pawl/server/core/state.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Machine } from "../core/support/machine.js";
-import {
-  commandOf,
-  contextOf,
-  ledgerMoves,
-  type Move,
-  plan,
-  runMoves,
-  startOf,
-} from "./support/moves.js";
+import { contextOf } from "./support/approval-moves.js";
+import { commandOf } from "./support/command-of.js";
+import { ledgerMoves, type Move, runMoves } from "./support/moves.js";
+import { plan, startOf } from "./support/starts.js";
 
 const chunk: ChunkMark = { count: 3, hash: new Uint8Array(32).fill(7) };
 

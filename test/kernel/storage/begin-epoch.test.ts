@@ -6,7 +6,7 @@ import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import { readMeta } from "@pawl/server/log/meta.js";
 import type { Store } from "@pawl/server/log/store.js";
 import { expect, test } from "vitest";
-import { plans, startOf } from "../../property/support/moves.js";
+import { plans, startOf } from "../../property/support/starts.js";
 import { MemoryKernel, testFence, testPartition } from "../../support/kernel.js";
 
 const options = { partition: testPartition, nowMs: 5_000, reason: "put back from a copy" };

@@ -5,14 +5,9 @@ import { operationStamp, reviewStamp } from "@pawl/server/kernel/storage/run-row
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Machine } from "../../core/support/machine.js";
-import {
-  commandOf,
-  effectMoves,
-  effectPlan,
-  plans,
-  runMoves,
-  startOf,
-} from "../../property/support/moves.js";
+import { commandOf } from "../../property/support/command-of.js";
+import { effectMoves, runMoves } from "../../property/support/moves.js";
+import { effectPlan, plans, startOf } from "../../property/support/starts.js";
 
 /** Row and stamp of every part of a run, by its name. */
 function partsOf(run: Run): Map<string, { readonly row: string; readonly stamp: number }> {

@@ -3,7 +3,7 @@ import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventMeta, EventValue } from "@pawl/server/core/event.js";
 import type { Recorded } from "../../core/support/machine.js";
-import { PERSONS_REASON } from "./moves.js";
+import { PERSONS_REASON } from "./command-of.js";
 
 /** What an outside judge knows of one operation, from the recorded events alone. */
 interface Judged {

@@ -1,7 +1,7 @@
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
 import fc from "fast-check";
-import { plans, startOf } from "./moves.js";
+import { plans, startOf } from "./starts.js";
 
 /** A start of the same run, to whatever it leads. */
 export interface Restart {

@@ -10,7 +10,9 @@ import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { expect } from "vitest";
 import { planOf } from "../../../core/support/plans.js";
 import { sha256 } from "../../../core/support/values.js";
-import { commandOf, type Move, plans, startOf } from "../../../property/support/moves.js";
+import { commandOf } from "../../../property/support/command-of.js";
+import type { Move } from "../../../property/support/moves.js";
+import { plans, startOf } from "../../../property/support/starts.js";
 import { createMemoryStore, MemoryKernel } from "../../../support/kernel.js";
 
 /** What a test does next. */

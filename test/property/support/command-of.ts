@@ -1,0 +1,173 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { Command, StartRun } from "@pawl/server/core/command.js";
+import type { Run } from "@pawl/server/core/state.js";
+import { failure, fingerprint, payload } from "../../core/support/values.js";
+import { leaseOf, taskOf, versionOf } from "./aims.js";
+import { approvalOf } from "./approval-moves.js";
+import { changes } from "./changes.js";
+import { intentOf, outcomeOf } from "./effect-moves.js";
+import type { Move } from "./moves.js";
+import { oneOf } from "./one-of.js";
+import { provisionOf, suspensionOf } from "./wait-moves.js";
+
+/** The command that a move means in this state. */
+export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  switch (move.verb) {
+    case "lease":
+      return {
+        kind: "LeaseTask",
+        task: taskOf(run, move, [TaskStatus.READY]),
+        sessionId: `s${move.pick % 2}`,
+        worker: "w1",
+      };
+    case "endLease":
+      return {
+        kind: "EndLease",
+        ...leaseOf(run, move),
+        reason: oneOf(endReasons, move.pick),
+        delayMs: move.content * 700,
+        progress: move.content === 1 ? payload("half") : undefined,
+      };
+    case "fire":
+      return {
+        kind: "FireDeadline",
+        task: taskOf(run, move, [
+          TaskStatus.READY,
+          TaskStatus.LEASED,
+          TaskStatus.BACKOFF,
+          TaskStatus.SUSPENDED,
+        ]),
+      };
+    case "complete":
+    case "fail":
+    case "confirmCancel":
+    case "step":
+      return reportOf(run, move.verb, move);
+    case "suspend":
+      return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
+    case "signal":
+      return {
+        kind: "SendSignal",
+        name: `signal${move.which % 2}`,
+        payload: move.pick % 4 === 0 ? undefined : payload(move.content),
+        requestId: move.pick % 3 === 0 ? "again" : `q${run.eventCount}`,
+        expectedVersion: versionOf(run, move),
+      };
+    case "provide":
+      return provisionOf(run, move);
+    case "intend":
+      return intentOf(run, move);
+    case "observe":
+    case "reconcile":
+      return outcomeOf(run, move.verb, move);
+    case "change":
+      return changeOf(run, move);
+    case "pause":
+      return {
+        kind: "PauseRun",
+        expectedVersion: versionOf(run, move),
+        reason: "look",
+        untaken: run.tasks.flatMap(({ number, status, leaseVersion }) =>
+          status === TaskStatus.LEASED && (number + move.pick) % 2 === 0
+            ? [{ task: number, leaseVersion: leaseVersion - move.stale }]
+            : [],
+        ),
+      };
+    case "resume":
+      return { kind: "ResumeRun", expectedVersion: versionOf(run, move), reason: "looked" };
+    case "cancel":
+      return { kind: "CancelRun", expectedVersion: versionOf(run, move), reason: "enough" };
+    case "terminate":
+      return { kind: "TerminateRun", expectedVersion: versionOf(run, move), reason: "now" };
+    case "resolve":
+      return resolutionOf(run, move);
+    case "propose":
+    case "decide":
+    case "withdraw":
+    case "revoke":
+    case "expire":
+      return approvalOf(run, move.verb, move);
+  }
+}
+
+/** What a person gives as reason in `resolve`. */
+export const PERSONS_REASON = "looked";
+
+const endReasons = [
+  LeaseEndReason.EXPIRED,
+  LeaseEndReason.NOT_ACKNOWLEDGED,
+  LeaseEndReason.RETURNED,
+  LeaseEndReason.NOT_HELD,
+] as const;
+
+function reportOf(
+  run: Run,
+  verb: "complete" | "fail" | "confirmCancel" | "step",
+  move: Move,
+): Exclude<Command, StartRun> {
+  const lease = leaseOf(run, move);
+  const says = failure({ retryable: move.pick !== 0, kind: move.pick === 1 ? "Fatal" : "Boom" });
+  switch (verb) {
+    case "complete":
+      return {
+        kind: "CompleteTask",
+        ...lease,
+        output: move.pick % 3 === 0 ? undefined : payload(move.content),
+      };
+    case "fail":
+      return {
+        kind: "FailTask",
+        ...lease,
+        failure: says,
+        retryAfterMs: move.pick === 3 ? 250 : undefined,
+        progress: undefined,
+      };
+    case "confirmCancel":
+      return { kind: "ConfirmCancel", ...lease, failure: says };
+    case "step":
+      return {
+        kind: "RecordStep",
+        ...lease,
+        name: `step${move.pick % 3}`,
+        key: move.pick % 2 === 0 ? undefined : "k",
+        value: move.pick === 5 ? undefined : payload(move.content),
+        failure: move.pick === 5 ? says : undefined,
+        seenThrough: 0,
+        read: move.pick > 6,
+      };
+  }
+}
+
+function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  const open = run.reviews.filter(({ resolvedAtMs }) => resolvedAtMs === 0);
+  const among = move.aims && open.length > 0 ? open : run.reviews;
+  const review = among.length === 0 ? undefined : oneOf(among, move.which);
+  const choice = oneOf(
+    [
+      ...[ReviewChoice.DONE, ReviewChoice.RETRY, ReviewChoice.ABANDON, ReviewChoice.FAIL],
+      ...[ReviewChoice.NOT_DONE, ReviewChoice.SKIP],
+    ],
+    move.pick,
+  );
+  return {
+    kind: "ResolveReview",
+    incarnation: run.incarnation,
+    review: review?.number ?? 0,
+    expectedVersion: (review?.version ?? 1) - move.stale,
+    choice,
+    result: choice === ReviewChoice.DONE ? payload(move.content) : undefined,
+    reason: PERSONS_REASON,
+  };
+}
+
+function changeOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  const change = oneOf(changes, move.pick);
+  const wanted =
+    change.case === "backoffSkipped" ? [TaskStatus.BACKOFF] : [TaskStatus.READY, TaskStatus.LEASED];
+  const task = taskOf(run, move, wanted);
+  const expectedVersion = (run.tasks[task]?.version ?? 0) - move.stale;
+  const digest = fingerprint(move.pick);
+  return { kind: "ChangeTask", task, expectedVersion, reason: "by hand", change, digest };
+}

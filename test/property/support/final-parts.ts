@@ -1,0 +1,48 @@
+import type { MutableRun } from "@pawl/server/core/state.js";
+import {
+  isFinal,
+  isSettled,
+  proposalTransitions,
+  runTransitions,
+  taskTransitions,
+} from "@pawl/server/core/transitions.js";
+
+/** Everything of a state that may never change again, by a name for it. */
+export function finalParts(run: MutableRun): Map<string, unknown> {
+  const parts = new Map<string, unknown>();
+  if (isFinal(runTransitions, run.status)) {
+    parts.set("run", [run.status, run.closedAtMs, structuredClone(run.failure)]);
+  }
+  for (const task of run.tasks.filter(({ status }) => isFinal(taskTransitions, status))) {
+    // How many of its needs completed is counted on.
+    parts.set(`task ${task.number}`, structuredClone({ ...task, openNeeds: 0 }));
+  }
+  for (const operation of run.operations.filter(({ status }) => isSettled(status))) {
+    parts.set(
+      `operation ${operation.number}`,
+      structuredClone({ ...operation, openReview: undefined }),
+    );
+  }
+  for (const proposal of run.proposals.filter(({ status }) =>
+    isFinal(proposalTransitions, status),
+  )) {
+    // That it was revised may come later.
+    parts.set(
+      `proposal ${proposal.number}`,
+      structuredClone({ ...proposal, revisedBy: undefined }),
+    );
+  }
+  for (const step of run.steps) {
+    parts.set(`step ${step.number}`, structuredClone(step));
+  }
+  for (const wait of run.waits.filter(({ closedAtMs }) => closedAtMs !== 0)) {
+    parts.set(`wait ${wait.number}`, structuredClone(wait));
+  }
+  for (const signal of run.signals.filter(({ takenBy }) => takenBy !== undefined)) {
+    parts.set(`signal ${signal.number}`, structuredClone(signal));
+  }
+  for (const input of run.inputs.filter(({ closedAtMs }) => closedAtMs !== 0)) {
+    parts.set(`input ${input.number}`, structuredClone(input));
+  }
+  return parts;
+}
