@@ -35,7 +35,7 @@ export const limits = {
   stepsMax: 100_000,
   /** Waits of one run, those included that have ended. */
   waitsMax: 100_000,
-  /** Signals of one run, those included that were taken. */
+  /** Signals of one run and its earlier incarnations, those included that were taken. */
   signalsMax: 100_000,
   /** Signals of one run that no task has taken yet. */
   keptSignalsMax: 1_000,

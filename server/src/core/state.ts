@@ -81,6 +81,7 @@ export interface MutableRun {
   proposalsByKey: Map<string, number>;
   /** Derived: numbers of the proposals that are PENDING or APPROVED. */
   openProposals: Set<number>;
+  /** Signals, also of earlier incarnations: they keep their numbers, so that no request of one is ever taken for new. */
   signals: MutableSignal[];
   /** Signal numbers by the id of their request. */
   signalsByRequest: Map<string, number>;
@@ -279,8 +280,10 @@ export interface MutableSignal {
   requestId: string;
   principal: string;
   receivedAtMs: number;
-  /** Number of the wait that took it; undefined: it is kept. */
-  takenBy: number | undefined;
+  /** SHA-256 of its content; empty when there was none. */
+  contentDigest: Uint8Array;
+  /** Number of the wait that took it; `earlier`: one of an earlier incarnation, and its content is in the history alone; undefined: it is kept. */
+  takenBy: number | "earlier" | undefined;
 }
 
 /** An input request. What it asks stands in the declaration of its wait. */

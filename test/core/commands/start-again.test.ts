@@ -3,14 +3,18 @@ import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
 import type { EventBody } from "@pawl/server/core/event.js";
 import { describe, expect, it } from "vitest";
-import { leaseTask, startRun } from "../support/commands.js";
+import { leaseTask, sendSignal, signalWait, startRun, suspend } from "../support/commands.js";
 import {
   completed,
   declared,
   leased,
   observedNotSent,
   observedResult,
+  signalDeclared,
+  signalReceived,
+  signalTaken,
   stepRecorded,
+  suspended,
 } from "../support/events.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
@@ -51,6 +55,9 @@ function ended(status: RunStatus): Scenario {
   scenario.commit([{ case: "runClosed", value: { status, failure: undefined, principal: "" } }]);
   return scenario;
 }
+
+/** What `sendSignal` sends. */
+const sent = { name: "go", payload: payload(1), requestId: "q1" };
 
 const states = [
   ["RUNNING", open],
@@ -156,6 +163,85 @@ describe("a run that begins once more", () => {
     scenario.commit([completed(0, 1)]);
     scenario.when(again(RESTART_CLOSED)).records(restarted(2));
     expect(scenario.state.unsettled.size).toBe(0);
+  });
+});
+
+describe("a signal of a run that begins once more", () => {
+  const wait = (scenario: Scenario, leaseVersion: number): Scenario =>
+    scenario.given(
+      leased(0, leaseVersion, { attempt: 1 }),
+      suspended(0, leaseVersion, { opened: [signalDeclared()], waits: [0] }),
+    );
+  const taken = (): Scenario => {
+    const scenario = wait(open(), 1);
+    return scenario.when(sendSignal()).records(signalReceived(), signalTaken(0, 0)).go();
+  };
+
+  const accepted = (scenario: Scenario, command: StartRun): Scenario => {
+    const { decision } = scenario.when(command);
+    scenario.commit(decision.accepted ? decision.events : []);
+    return scenario;
+  };
+
+  it("is not delivered again when its request is sent again", () => {
+    const scenario = taken();
+    expect(scenario.when(again(REPLACE_OPEN)).summary()).toBe("runClosed runRestarted");
+    accepted(scenario, again(REPLACE_OPEN));
+    scenario.when(sendSignal()).isExisting();
+    wait(scenario, 2).when(sendSignal()).isExisting();
+    scenario.when(sendSignal({ payload: payload(2) })).rejects("PAWL_FINGERPRINT_CONFLICT");
+    scenario.when(sendSignal({ payload: undefined })).rejects("PAWL_FINGERPRINT_CONFLICT");
+    scenario.when(sendSignal({ name: "stop" })).rejects("PAWL_FINGERPRINT_CONFLICT");
+    expect(scenario.state.signals).toMatchObject([{ takenBy: "earlier", payload: undefined }]);
+    scenario
+      .when(sendSignal({ requestId: "q2" }))
+      .records(signalReceived({ requestId: "q2" }), signalTaken(0, 0, 1));
+  });
+
+  it("is carried on when nothing took it, and taken before those that come later", () => {
+    const scenario = open().given(signalReceived());
+    accepted(scenario, again(REPLACE_OPEN));
+    expect(scenario.state).toMatchObject({ incarnation: 2, keptSignalCount: 1 });
+    scenario.when(sendSignal()).isExisting();
+    scenario.given(signalReceived({ requestId: "q2" }), leased(0, 1, { attempt: 1 }));
+    scenario
+      .when(suspend(1, { waits: [signalWait()] }))
+      .records(suspended(0, 1, { opened: [signalDeclared()], waits: [0] }), signalTaken(0, 0, 0));
+    expect(scenario.state.signals).toMatchObject([{ payload: payload(1), takenBy: 0 }, {}]);
+  });
+
+  it("beside its start reaches no later incarnation, and no end of one", () => {
+    const first = again(RESTART_CLOSED, { signal: { ...sent, requestId: "s2" } });
+    const scenario = done();
+    scenario.when(first).records(restarted(2), signalReceived({ requestId: "s2" }));
+    wait(scenario, 2).given(signalTaken(0, 0));
+    accepted(scenario, again(REPLACE_OPEN, { requestId: "q3" }));
+    wait(scenario, 3).when(first).isExisting();
+    scenario.when(again(RESTART_CLOSED, { signal: { ...sent, requestId: "s3" } })).isExisting();
+    scenario.commit([
+      {
+        case: "runClosed",
+        value: { status: RunStatus.TERMINATED, failure: undefined, principal: "" },
+      },
+    ]);
+    scenario.when(first).isExisting();
+  });
+
+  it("is no other because a new start brings it", () => {
+    const beside = (parts: Partial<typeof sent>): StartRun =>
+      again(REPLACE_OPEN, { signal: { ...sent, ...parts } });
+    taken()
+      .when(beside({ payload: payload(2) }))
+      .rejects("PAWL_FINGERPRINT_CONFLICT");
+    expect(taken().when(beside({})).summary()).toBe("runClosed runRestarted");
+  });
+
+  it("is refused with the start when too many are kept", () => {
+    const many = Array.from({ length: 1000 }, (_, at) => signalReceived({ requestId: `m${at}` }));
+    open()
+      .given(...many)
+      .when(again(REPLACE_OPEN, { signal: sent }))
+      .rejects("PAWL_OVERLOADED");
   });
 });
 

@@ -9,7 +9,7 @@ import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody, EventValue } from "@pawl/server/core/event.js";
-import { failure, fingerprint, payload, START_MS } from "./values.js";
+import { failure, fingerprint, payload, START_MS, sha256 } from "./values.js";
 
 type Event<C extends EventBody["case"]> = Extract<EventBody, { case: C }>;
 
@@ -138,9 +138,17 @@ export function inputDeclared(parts: Partial<WaitDeclarationShape> = {}): WaitDe
 export function signalReceived(
   parts: Partial<EventValue<"signalReceived">> = {},
 ): Event<"signalReceived"> {
+  const content = "payload" in parts ? parts.payload : payload(1);
   return {
     case: "signalReceived",
-    value: { name: "go", payload: payload(1), requestId: "q1", principal: "local", ...parts },
+    value: {
+      name: "go",
+      payload: content,
+      requestId: "q1",
+      principal: "local",
+      contentDigest: content === undefined ? new Uint8Array(0) : sha256(content),
+      ...parts,
+    },
   };
 }
 

@@ -9,6 +9,8 @@ export interface Restart {
   readonly requestId: string;
   readonly plan: number;
   readonly waitMs: number;
+  /** Request of a signal beside it. */
+  readonly signal: string | undefined;
 }
 
 /** Starts of the same run, with few request ids, so that some come twice. */
@@ -24,13 +26,19 @@ export const restart: fc.Arbitrary<Restart> = fc.record({
   requestId: fc.constantFrom("q1", "q2", "q3", "q4", "q5", "q6"),
   plan: fc.nat({ max: 20 }),
   waitMs: fc.constantFrom(0, 1000, 90_000_000),
+  signal: fc.constantFrom(undefined, "again", "q1"),
 });
 
 /** The start that it means. */
-export function restartOf({ policy, requestId, plan: chosen }: Restart): StartRun {
+export function restartOf({ policy, requestId, plan: chosen, signal }: Restart): StartRun {
   const plan = plans[chosen % plans.length];
   if (plan === undefined) {
     throw new Error("no plan");
   }
-  return { ...startOf(plan), onExisting: policy, requestId };
+  return {
+    ...startOf(plan),
+    onExisting: policy,
+    requestId,
+    signal: signal === undefined ? undefined : { name: "a", payload: undefined, requestId: signal },
+  };
 }

@@ -4,7 +4,7 @@ import { findOpenEffect } from "../open-effects.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import { freshRequests, rememberRequest } from "../start-requests.js";
-import type { MutableRun } from "../state.js";
+import type { MutableRun, MutableSignal } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
@@ -13,7 +13,8 @@ import { announceReady, emptyRun, newTask } from "./run-started.js";
 
 /**
  * The run begins once more. Its names and versions stay; of what it did before, everything is in the history alone: no step, operation, wait
- * or review of an earlier incarnation is ever taken for one of this one. Proposals stay, under numbers that never come again.
+ * or review of an earlier incarnation is ever taken for one of this one. Proposals and signals stay, under numbers that never come again: a signal that no wait
+ * took is carried on, of the others the request alone is remembered.
  */
 export function applyRunRestarted(
   run: MutableRun,
@@ -35,11 +36,16 @@ export function applyRunRestarted(
   const { requestId } = event;
   const { namespace, runId, workflow, fingerprint, version, startRequests } = run;
   const { proposals, proposalsByKey } = run;
+  const { signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes } = run;
   for (const proposal of proposals) {
     proposal.operation = undefined; // What consumed it is in the history.
   }
+  for (const signal of signals) {
+    forgetTaken(signal);
+  }
   Object.assign(run, emptyRun(plan), {
     ...{ namespace, runId, workflow, fingerprint, leaseVersionBase, proposals, proposalsByKey },
+    ...{ signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes },
     proposalBase: proposals.length,
     incarnation: event.incarnation,
     version: version + 1,
@@ -58,6 +64,13 @@ export function applyRunRestarted(
     openTasks: plan.tasks.length,
   } satisfies Partial<MutableRun>);
   announceReady(run, hooks);
+}
+
+function forgetTaken(signal: MutableSignal): void {
+  if (signal.takenBy !== undefined) {
+    signal.takenBy = "earlier"; // The waits are gone, and their numbers come again.
+    signal.payload = undefined;
+  }
 }
 
 /** Most runs begin once more with the plan they had. */

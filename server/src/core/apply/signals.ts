@@ -20,6 +20,7 @@ export function applySignalReceived(
     requestId: event.requestId,
     principal: event.principal,
     receivedAtMs: meta.atMs,
+    contentDigest: keepBytes(event.contentDigest),
     takenBy: undefined,
   };
   run.signals.push(signal);

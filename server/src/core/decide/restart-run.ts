@@ -11,14 +11,15 @@ import type { Run } from "../state.js";
 import { isRunOpen, operationStatusName } from "../transitions.js";
 import { endProposal } from "./end-proposal.js";
 import { decideTerminateRun } from "./end-run.js";
-import { receivedSignal } from "./send-signal.js";
+import { signalOfRestart } from "./send-signal.js";
 
 /** Why an open run ends that a new start replaces. */
 const replacedReason = "A new start replaced it.";
 
 /**
  * Begins the next incarnation of a run; an open one is terminated first, in the same commit. Its operations must be settled: an effect that may
- * still happen belongs to the incarnation that asked for it. Refusals, in order: operations unsettled, overloaded.
+ * still happen belongs to the incarnation that asked for it. Refusals, in order: operations unsettled, overloaded, those of a
+ * signal beside it.
  */
 export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Decision {
   const first = findOpenEffect(run);
@@ -27,6 +28,10 @@ export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Dec
   }
   if (freshRequests(run.startRequests, ctx.nowMs).length >= limits.restartsPerDayMax) {
     return reject(tooOften(run));
+  }
+  const signals = command.signal === undefined ? [] : signalOfRestart(run, command.signal, ctx);
+  if ("reason" in signals) {
+    return reject(signals);
   }
   const terminated = isRunOpen(run.status)
     ? decideTerminateRun(
@@ -48,7 +53,6 @@ export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Dec
       requestId: command.requestId,
     },
   };
-  const signals = command.signal === undefined ? [] : [receivedSignal(command.signal, ctx)];
   return accept([...ending, restarted, ...signals]);
 }
 

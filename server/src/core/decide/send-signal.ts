@@ -19,9 +19,10 @@ type Sent = NonNullable<StartRun["signal"]>;
  * version, too many in all, too many kept. The same again is answered `existing`.
  */
 export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideContext): Decision {
-  const recorded = run.signals[run.signalsByRequest.get(command.requestId) ?? -1];
+  const recorded = findSignal(run, command.requestId);
   if (recorded !== undefined) {
-    return answerRecorded(recorded, command, ctx);
+    const conflict = refuseOther(recorded, command, ctx);
+    return conflict === undefined ? acceptExisting() : reject(conflict);
   }
   if (!isRunOpen(run.status)) {
     return reject(runOver(run, "SendSignal"));
@@ -43,32 +44,59 @@ export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideConte
   return accept(events);
 }
 
+/** The signal beside a start that begins an incarnation: its event, unless this request brought it before; or why it is refused. */
+export function signalOfRestart(
+  run: Run,
+  signal: Sent,
+  ctx: DecideContext,
+): readonly EventBody[] | Rejection {
+  const recorded = findSignal(run, signal.requestId);
+  if (recorded !== undefined) {
+    return refuseOther(recorded, signal, ctx) ?? [];
+  }
+  return refuseFull(run, signal) ?? [receivedSignal(signal, ctx)];
+}
+
 /** The event of a signal that came. */
 export function receivedSignal({ name, payload, requestId }: Sent, ctx: DecideContext): EventBody {
+  const contentDigest = digestOf(payload, ctx);
   return {
     case: "signalReceived",
-    value: { name, payload, requestId, principal: ctx.principal },
+    value: { name, payload, requestId, principal: ctx.principal, contentDigest },
   };
 }
 
-function answerRecorded(recorded: Signal, command: Sent, ctx: DecideContext): Decision {
-  const none = new Uint8Array(0);
-  const isSameContent =
-    (recorded.payload === undefined) === (command.payload === undefined) &&
-    equalBytes(recorded.payload ?? none, command.payload ?? none);
-  if (recorded.name === command.name && isSameContent) {
-    return acceptExisting();
+function findSignal(run: Run, requestId: string): Signal | undefined {
+  return run.signals[run.signalsByRequest.get(requestId) ?? -1];
+}
+
+const noDigest = new Uint8Array(0);
+
+function digestOf(payload: Uint8Array | undefined, { sha256 }: DecideContext): Uint8Array {
+  return payload === undefined ? noDigest : sha256(payload);
+}
+
+/** Why a request is refused that brought a signal before; undefined when it brings the same again. */
+function refuseOther(recorded: Signal, sent: Sent, ctx: DecideContext): Rejection | undefined {
+  const { name, contentDigest } = recorded;
+  const received = digestOf(sent.payload, ctx);
+  if (name !== sent.name) {
+    return conflictOf(sent, "name", {
+      recorded: ctx.sha256(encodeUtf8(name)),
+      received: ctx.sha256(encodeUtf8(sent.name)),
+    });
   }
-  const isContent = recorded.name === command.name;
-  return reject(
-    fingerprintConflict({
-      entity: "signal",
-      id: command.requestId,
-      recorded: ctx.sha256(isContent ? (recorded.payload ?? none) : encodeUtf8(recorded.name)),
-      received: ctx.sha256(isContent ? (command.payload ?? none) : encodeUtf8(command.name)),
-      differs: isContent ? "payload" : "name",
-    }),
-  );
+  return equalBytes(contentDigest, received)
+    ? undefined
+    : conflictOf(sent, "payload", { recorded: contentDigest, received });
+}
+
+function conflictOf(
+  { requestId }: Sent,
+  differs: "name" | "payload",
+  digests: { readonly recorded: Uint8Array; readonly received: Uint8Array },
+): Rejection {
+  return fingerprintConflict({ entity: "signal", id: requestId, ...digests, differs });
 }
 
 function refuseMore(run: Run): Rejection | undefined {

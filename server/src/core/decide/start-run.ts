@@ -28,7 +28,7 @@ export function decideStartRun(
     return reject(conflictOf(run, command));
   }
   if (isRemembered(run, command.requestId)) {
-    return signalExisting(run, command, ctx);
+    return isLatest(run, command.requestId) ? signalExisting(run, command, ctx) : acceptExisting(); // Its signal came with the incarnation that it began; another is not for the present one.
   }
   if (command.onExisting === OnExisting.REFUSE) {
     return reject(runExists(run));
@@ -61,6 +61,10 @@ type Started = Extract<EventBody, { readonly case: "runStarted" }>;
 
 function isRemembered(run: Run, requestId: string): boolean {
   return requestId !== "" && run.startRequests.some((request) => request.requestId === requestId);
+}
+
+function isLatest(run: Run, requestId: string): boolean {
+  return run.startRequests.at(-1)?.requestId === requestId;
 }
 
 function mustRestart({ status }: Run, policy: OnExisting): boolean {

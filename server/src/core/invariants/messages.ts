@@ -7,7 +7,7 @@ export function findMessageViolations(run: Run): Violation[] {
   const kept = run.signals.filter(({ takenBy }) => takenBy === undefined);
   const bytes = kept.reduce((sum, signal) => sum + signalBytes(signal), 0);
   const indexed = [...run.keptSignals.values()].reduce((sum, of) => sum + of.length, 0);
-  const taken = run.signals.flatMap(({ takenBy }) => takenBy ?? []);
+  const taken = run.signals.flatMap(({ takenBy }) => (typeof takenBy === "number" ? takenBy : []));
   return [
     ...breaches("run", [
       [run.keptSignalCount === kept.length, `${kept.length} kept`, `${run.keptSignalCount}`],
@@ -31,7 +31,7 @@ export function findMessageViolations(run: Run): Violation[] {
 
 function rulesOfSignal(run: Run, signal: Signal, number: number): Rule[] {
   const { takenBy } = signal;
-  const outcome = takenBy === undefined ? undefined : run.waits[takenBy]?.ended?.outcome;
+  const outcome = typeof takenBy === "number" ? run.waits[takenBy]?.ended?.outcome : undefined;
   return [
     [signal.number === number, `number ${number}`, `${signal.number}`],
     [
@@ -45,9 +45,15 @@ function rulesOfSignal(run: Run, signal: Signal, number: number): Rule[] {
       `${takenBy}`,
     ],
     [
-      takenBy === undefined || (outcome?.case === "signalTaken" && outcome.value.signal === number),
+      typeof takenBy !== "number" ||
+        (outcome?.case === "signalTaken" && outcome.value.signal === number),
       "the wait that took it to say so",
       `${outcome?.case}`,
+    ],
+    [
+      takenBy !== "earlier" || signal.payload === undefined,
+      "no content once an earlier incarnation took it",
+      "it has",
     ],
   ];
 }

@@ -278,7 +278,8 @@ function signalOfRow(row: SignalRowShape): MutableSignal {
     requestId: row.requestId,
     principal: row.principal,
     receivedAtMs: row.receivedAtMs,
-    takenBy: row.takenBy === 0 ? undefined : row.takenBy - 1,
+    contentDigest: row.contentDigest,
+    takenBy: row.takenEarlier ? "earlier" : numberOf(row.takenBy),
   };
 }
 

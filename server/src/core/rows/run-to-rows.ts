@@ -277,7 +277,9 @@ export function rowOfWait(wait: Wait): WaitRowShape {
 
 /** The row of a signal. */
 export function rowOfSignal(signal: Signal): SignalRowShape {
-  return { ...signal, takenBy: signal.takenBy === undefined ? 0 : signal.takenBy + 1 };
+  const { takenBy } = signal;
+  const takenEarlier = takenBy === "earlier";
+  return { ...signal, takenBy: takenEarlier ? 0 : plusOne(takenBy), takenEarlier };
 }
 
 /** The row of an input request. */

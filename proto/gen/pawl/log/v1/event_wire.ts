@@ -2918,6 +2918,7 @@ export interface SignalReceivedShape {
   payload?: Uint8Array | undefined;
   requestId: string;
   principal: string;
+  contentDigest: Uint8Array;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalReceived`. */
@@ -2938,6 +2939,10 @@ export function writeSignalReceived(w: WireWriter, m: SignalReceivedShape): void
     w.tag(34);
     w.string(m.principal);
   }
+  if (m.contentDigest.length > 0) {
+    w.tag(42);
+    w.bytes(m.contentDigest);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalReceived` up to `end`, which is the reader's limit. */
@@ -2946,6 +2951,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
   let payload: Uint8Array | undefined;
   let requestId: string = "";
   let principal: string = "";
+  let contentDigest: Uint8Array = EMPTY_BYTES;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2961,6 +2967,9 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
       case 34:
         principal = r.string();
         break;
+      case 42:
+        contentDigest = r.bytes();
+        break;
       default:
         r.skip(tag);
     }
@@ -2970,6 +2979,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
     payload,
     requestId,
     principal,
+    contentDigest,
   };
 }
 

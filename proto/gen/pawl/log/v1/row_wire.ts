@@ -1728,6 +1728,8 @@ export interface SignalRowShape {
   principal: string;
   receivedAtMs: number;
   takenBy: number;
+  contentDigest: Uint8Array;
+  takenEarlier: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalRow`. */
@@ -1760,6 +1762,14 @@ export function writeSignalRow(w: WireWriter, m: SignalRowShape): void {
     w.tag(56);
     w.varint32(m.takenBy);
   }
+  if (m.contentDigest.length > 0) {
+    w.tag(66);
+    w.bytes(m.contentDigest);
+  }
+  if (m.takenEarlier) {
+    w.tag(72);
+    w.bool(m.takenEarlier);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalRow` up to `end`, which is the reader's limit. */
@@ -1771,6 +1781,8 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
   let principal: string = "";
   let receivedAtMs: number = 0;
   let takenBy: number = 0;
+  let contentDigest: Uint8Array = EMPTY_BYTES;
+  let takenEarlier: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1795,6 +1807,12 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
       case 56:
         takenBy = r.varint32();
         break;
+      case 66:
+        contentDigest = r.bytes();
+        break;
+      case 72:
+        takenEarlier = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -1807,6 +1825,8 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
     principal,
     receivedAtMs,
     takenBy,
+    contentDigest,
+    takenEarlier,
   };
 }
 
