@@ -1,4 +1,12 @@
-import { AccessDenied, type Client, connect, task } from "@pawl/sdk";
+import {
+  AccessDenied,
+  type Client,
+  connect,
+  json,
+  operation,
+  type ProposalInfo,
+  task,
+} from "@pawl/sdk";
 import { formatToken, hashSecret, makeSecret } from "@pawl/server/access/token.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type GuardedServer, openGuardedServer } from "./support.js";
@@ -33,6 +41,27 @@ async function errorOf(work: Promise<unknown>): Promise<AccessDenied> {
   );
   expect(error).toBeInstanceOf(AccessDenied);
   return error instanceof AccessDenied ? error : new AccessDenied("none");
+}
+
+/** Gives a token another secret, which is handed out first. The old one ends at once: the streams that rest on it end as well, and come back with the new one. */
+async function rotate(id: string, hand: (token: string) => void): Promise<void> {
+  const secret = makeSecret();
+  const token = formatToken({ id, secret });
+  hand(token);
+  const secrets = [
+    { hash: hashSecret(secret).toString("base64url"), createdAt: "2026-01-02T03:04:05.000Z" },
+  ];
+  await server.edit((entries) =>
+    entries.map((entry) => (entry.id === id ? { ...entry, secrets } : entry)),
+  );
+  await expect.poll(() => statusWith(token)).toBe(200);
+}
+
+/** What the kernel answers to somebody with this token. */
+async function statusWith(token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  const { status } = await server.jsonWith().fetch("/metrics", { headers });
+  return status;
 }
 
 describe("a client without a token that counts", () => {
@@ -81,23 +110,82 @@ test("a token that is rotated is taken up without a restart of anything, also by
   await client.worker({ serve: [double, slow] });
   expect(await client.execute(double, 1, { timeout: "20s" })).toBe(2);
   const onItsWay = client.execute(slow, 7, { timeout: "40s" });
-  const secret = makeSecret();
-  current = formatToken({ id, secret });
-  // The old secret ends at once: the streams that rest on it end as well, and come back with the new one.
-  await server.edit((entries) =>
-    entries.map((entry) => ({
-      ...entry,
-      secrets: [
-        { hash: hashSecret(secret).toString("base64url"), createdAt: "2026-01-02T03:04:05.000Z" },
-      ],
-    })),
-  );
+  await rotate(id, (next) => {
+    current = next;
+  });
   await expect.poll(() => lost, { timeout: 20_000 }).toContainEqual(expect.any(AccessDenied));
   expect(await client.execute(double, 2, { timeout: "20s" })).toBe(4);
   release();
   expect(await onItsWay).toBe(7);
-  const { status } = await server.jsonWith(token).fetch("/metrics", {});
-  expect(status).toBe(401);
+  expect(await statusWith(token)).toBe(401);
+});
+
+describe("whoever watches", () => {
+  const refund = operation("refund", {
+    payload: json<number>(),
+    result: json<number>(),
+    call: ({ payload }) => payload,
+  });
+  const pay = task("pay", { output: json<string>() }).run(async (ctx) => {
+    const { status } = await ctx.approve(refund, 5, { target: "till", from: ["role:approver"] });
+    return status;
+  });
+
+  /** A run that waits for an approval, and three streams that an approver has open. */
+  async function openWatches() {
+    const shop = await server.mint("shop", inDefault("client", "worker"));
+    const { id, token } = await server.mint("boss", inDefault("approver"));
+    const boss: { readonly id: string; token: string } = { id, token };
+    await clientWith(shop.token).worker({ serve: [pay] });
+    const client = connect({
+      url: `http://127.0.0.1:${server.server.port}`,
+      token: () => boss.token,
+      onConnection: () => undefined,
+    });
+    clients.push(client);
+    const seen: string[] = [];
+    const changes = (async () => {
+      for await (const { status } of client.approvals.watch()) {
+        seen.push(`proposal ${status}`);
+        if (status === "approved") return;
+      }
+    })();
+    const run = await clientWith(shop.token).start(pay, undefined, { runId: "r" });
+    const events = (async () => {
+      for await (const { type } of client.run(run.runId).watch()) seen.push(type);
+    })();
+    await expect.poll(() => seen, { timeout: 20_000 }).toContain("TaskSuspended");
+    await expect.poll(() => seen, { timeout: 20_000 }).toContain("proposal pending");
+    const shown: ProposalInfo[] = [];
+    for await (const each of client.approvals.list()) shown.push(each);
+    const [proposal] = shown;
+    if (proposal === undefined) throw new Error("Expected a proposal, but there is none.");
+    const decided = client.approvals.await(proposal.proposalId);
+    const all = [events, changes, decided] as const;
+    return { boss, client, proposal, seen, all };
+  }
+
+  test("goes on when the token is rotated under the stream", async () => {
+    const { boss, client, proposal, seen, all } = await openWatches();
+    const over = Promise.all(all);
+    await rotate(boss.id, (next) => {
+      boss.token = next;
+    });
+    await client.approvals.approve(proposal, { reason: "fine" });
+    expect((await over)[2].status).toBe("approved");
+    expect(seen.filter((each) => /^(proposal|TaskCompleted)/.test(each)).sort()).toEqual([
+      "TaskCompleted",
+      "proposal approved",
+      "proposal pending",
+    ]);
+  });
+
+  test("is told when its token counts no more, by every stream", async () => {
+    const { boss, all } = await openWatches();
+    await server.edit((entries) => entries.filter(({ id }) => id !== boss.id));
+    const codes = await Promise.all(all.map(async (each) => (await errorOf(each)).code));
+    expect(codes).toEqual(Array(3).fill("PAWL_UNAUTHENTICATED"));
+  });
 });
 
 test("a worker whose token is revoked gets no more work, and goes on once its token counts again", async () => {
@@ -111,14 +199,7 @@ test("a worker whose token is revoked gets no more work, and goes on once its to
     kept.push(...entries.filter(({ id }) => id === builder.id));
     return entries.filter(({ id }) => id !== builder.id);
   });
-  await expect
-    .poll(async () => {
-      const { status } = await server.jsonWith().fetch("/metrics", {
-        headers: { authorization: `Bearer ${builder.token}` },
-      });
-      return status;
-    })
-    .toBe(401);
+  await expect.poll(() => statusWith(builder.token)).toBe(401);
   const waiting = await client.start(double, 2);
   await expect(waiting.result({ timeout: "500ms" })).rejects.toMatchObject({
     code: "PAWL_WAIT_TIMED_OUT",

@@ -9,12 +9,11 @@ import type {
   ShownProposal,
 } from "../approvals.js";
 import { DefinitionInvalid, PawlError } from "../errors.js";
-import { Backoff } from "./backoff.js";
 import type { ClientCore } from "./client-core.js";
 import { proposalInfo, statusName, statusOfName } from "./proposal-info.js";
-import { wait } from "./time.js";
+import { Reopening } from "./reopening.js";
 import { callUnary } from "./unary.js";
-import { readPosition, throwIfFinal } from "./watch-run.js";
+import { readPosition } from "./watch-run.js";
 
 /** `client.approvals`. */
 export class ApprovalsClient implements Approvals {
@@ -91,22 +90,21 @@ export class ApprovalsClient implements Approvals {
   ): Promise<ProposalInfo> {
     const { api, namespace } = this.#core;
     const { signal } = this.#core.unary(options.signal);
-    const backoff = new Backoff({ initialMs: 50, maxMs: 3_000 });
+    const reopening = new Reopening(this.#core, signal);
     for (;;) {
       signal.throwIfAborted();
       try {
         const told = api.approvals.awaitApproval({ namespace, proposalId }, { signal });
         for await (const { proposal } of told) {
-          this.#core.monitor.connected();
-          backoff.reset();
+          reopening.answered();
           if (proposal !== undefined && statusName(proposal.status) !== "pending") {
             return proposalInfo(proposal);
           }
         }
       } catch (cause) {
-        throwIfFinal(cause, this.#core, signal);
+        reopening.failed(cause);
       }
-      await wait(backoff.nextMs(), signal);
+      await reopening.next();
     }
   }
 
@@ -117,25 +115,24 @@ export class ApprovalsClient implements Approvals {
       readonly signal?: AbortSignal;
     } = {},
   ): AsyncGenerator<ProposalChangeInfo> {
-    const { api, namespace, monitor } = this.#core;
+    const { api, namespace } = this.#core;
     const { addressee = "" } = options;
     const { signal } = this.#core.unary(options.signal);
-    const backoff = new Backoff({ initialMs: 50, maxMs: 3_000 });
+    const reopening = new Reopening(this.#core, signal);
     let position: Uint8Array = readPosition(options.after);
     for (;;) {
       signal.throwIfAborted();
       try {
         const request = { namespace, addressee, position };
         for await (const message of api.approvals.watchProposals(request, { signal })) {
-          monitor.connected();
-          backoff.reset();
+          reopening.answered();
           position = message.position;
           yield* readChanges(message);
         }
       } catch (cause) {
-        throwIfFinal(cause, this.#core, signal);
+        reopening.failed(cause);
       }
-      await wait(backoff.nextMs(), signal);
+      await reopening.next();
     }
   }
 

@@ -1,13 +1,11 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { HistoryEvent } from "@pawl/proto/v1/history_pb.js";
-import { DefinitionInvalid, Rejected } from "../errors.js";
+import { DefinitionInvalid } from "../errors.js";
 import type { RunEvent, WatchOptions } from "../run.js";
-import { Backoff } from "./backoff.js";
 import type { ClientCore } from "./client-core.js";
 import { decodePayload } from "./codec.js";
 import { fromFailure } from "./failure.js";
-import { asError, wait } from "./time.js";
-import { readCallFailure } from "./transport-error.js";
+import { Reopening } from "./reopening.js";
 
 /** Events of a run, from a position to its end, over however many streams. */
 export async function* watchRun(
@@ -15,45 +13,24 @@ export async function* watchRun(
   runId: string,
   options: WatchOptions,
 ): AsyncGenerator<RunEvent> {
-  const { api, namespace, monitor } = core;
+  const { api, namespace } = core;
   const { signal } = core.unary(options.signal);
-  const backoff = new Backoff({ initialMs: 50, maxMs: 3_000 });
+  const reopening = new Reopening(core, signal);
   let position: Uint8Array = readPosition(options.after);
   for (;;) {
     signal.throwIfAborted();
     try {
       for await (const message of api.runs.watchRun({ namespace, runId, position }, { signal })) {
-        monitor.connected();
-        backoff.reset();
+        reopening.answered();
         position = message.position;
         yield* readEvents(message.events, message.position);
         if (message.closed) return;
       }
     } catch (cause) {
-      throwIfFinal(cause, core, signal);
+      reopening.failed(cause);
     }
-    await wait(backoff.nextMs(), signal);
+    await reopening.next();
   }
-}
-
-/** Throws what a new stream would not change. */
-export function throwIfFinal(
-  cause: unknown,
-  { api, monitor }: ClientCore,
-  signal: AbortSignal,
-): void {
-  if (signal.aborted) {
-    throw asError(signal.reason);
-  }
-  const failure = readCallFailure(cause, api.url);
-  if (failure.error instanceof Rejected && failure.error.code === "PAWL_WATCHER_TOO_SLOW") {
-    // It only means: go on from the position of the last message.
-    return;
-  }
-  if (!failure.isTransient || (failure.isForeign && !monitor.wasConnected)) {
-    throw failure.error;
-  }
-  monitor.failed(failure.error);
 }
 
 /** A position as it was given out. */
