@@ -109,10 +109,11 @@ function encodeRequest<I extends DescMessage>(
   request: MessageInitShape<I>,
 ): MessageShape<typeof EmptySchema> {
   const message: Message = create(schema, request);
-  // What was encoded before is passed on.
+  const known = hot.encode(message);
+  // Fields that this contract does not know were read from another kernel or client: they are passed on as they came.
   return encodedMessage(
     EmptySchema,
-    message.$unknown === undefined ? hot.encode(message) : bytesOf(message),
+    message.$unknown === undefined ? known : Buffer.concat([known, bytesOf(message)]),
   );
 }
 
