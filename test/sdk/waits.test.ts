@@ -27,6 +27,14 @@ async function until(runId: string, status: string): Promise<void> {
   }
 }
 
+/** The one open request to somebody, once there is one. */
+async function openRequest(addressee: string): Promise<{ inputId: string; version: number }> {
+  for (;;) {
+    for await (const request of client.inputs.list({ addressee })) return request;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 describe("ctx.sleep", () => {
   test("frees the slot, drops the handler without catch or finally, and goes on a year later", async () => {
     const seen: string[] = [];
@@ -131,6 +139,45 @@ describe("waits at the same time", () => {
   });
 });
 
+describe("a wait whose answer a schema reads", () => {
+  test("has the same winner however long it takes", async () => {
+    // Longer than the waits take to give the next outcome, which is at most a few turns.
+    const slowly = json<number>();
+    const { validate } = slowly["~standard"];
+    const as = {
+      "~standard": {
+        ...slowly["~standard"],
+        validate: async (value: unknown) => {
+          for (let turn = 0; turn < 50; turn++) {
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          return await validate(value);
+        },
+      },
+    };
+    const winners: string[] = [];
+    const racing = task("racing").run(async (ctx) => {
+      const question = { question: "How many?", addressee: "clerk", as };
+      const answer = ctx.ask("how many", question).then(() => "answer");
+      const timer = ctx.sleep("timer", "1m");
+      const first = await Promise.race([answer, timer.then(() => "timer")]);
+      winners.push(first);
+      await timer;
+      return first;
+    });
+    await client.worker({ serve: [racing] });
+    const run = await client.start(racing, undefined, { runId: "r" });
+    const { inputId, version } = await openRequest("clerk");
+    await client.inputs.provide(inputId, 3, version);
+    await expect.poll(() => winners, { timeout: 10_000 }).toEqual(["answer"]);
+    await until("r", 'for timer "timer"');
+    // The code runs again with both outcomes there at once.
+    await kernel.time.pass(60_100);
+    expect(await run.result({ timeout: "10s" })).toBe("answer");
+    expect(winners).toEqual(["answer", "answer"]);
+  });
+});
+
 describe("ctx.waitSignal", () => {
   test("takes what came early and what comes late, each once, in order", async () => {
     const counting = task("counting").run(async (ctx) => {
@@ -193,18 +240,10 @@ describe("ctx.ask", () => {
     return answer;
   });
 
-  /** The one open request, once there is one. */
-  async function openRequest(): Promise<{ inputId: string; version: number }> {
-    for (;;) {
-      for await (const request of client.inputs.list({ addressee: "role:finance" })) return request;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-
   test("goes on with what a person answered, although no worker was there", async () => {
     const worker = await client.worker({ serve: [asking] });
     const run = await client.start(asking, undefined, { runId: "r" });
-    const { inputId, version } = await openRequest();
+    const { inputId, version } = await openRequest("role:finance");
     await worker.close();
     const refused = client.inputs.provide(inputId, { cents: "five" }, version);
     await expect(refused).rejects.toMatchObject({ code: "PAWL_ANSWER_REFUSED" });
@@ -221,12 +260,12 @@ describe("ctx.ask", () => {
   test("sees that somebody declined, and that nobody answered", async () => {
     await client.worker({ serve: [asking] });
     const declined = await client.start(asking, undefined, { runId: "declined" });
-    const first = await openRequest();
+    const first = await openRequest("role:finance");
     await client.inputs.decline(first.inputId, "not mine", first.version);
     const reason = { status: "declined", reason: "not mine", by: "local" };
     expect(await declined.result({ timeout: "10s" })).toEqual(reason);
     const expired = await client.start(asking, undefined, { runId: "expired" });
-    await openRequest();
+    await openRequest("role:finance");
     await kernel.time.pass(48 * 3_600_000 + 100);
     expect(await expired.result({ timeout: "10s" })).toEqual({ status: "expired" });
   });
