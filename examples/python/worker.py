@@ -14,7 +14,7 @@ workers, operations, approvals = WorkerServiceStub(channel), OperationServiceStu
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
-class Stop(Exception): """The attempt is over without a report: its lease has ended."""
+class Stop(BaseException): """The attempt is over without a report: its lease has ended. No `except Exception` of a handler takes it."""
 class Failed(Exception): """The attempt failed; the first argument is the Failure."""
 
 
@@ -46,9 +46,6 @@ class Attempt:
         self.offer, self.lease, self.holder = offer, work.LeaseRef(**self.named), ops.OperationHolder(**self.named)
         self.over, self.cancelled = threading.Event(), False
         threading.Thread(target=self.renew, daemon=True).start()
-        pages = send(lambda *args, **more: list(workers.GetRecords(*args, **more)), work.GetRecordsRequest(lease=self.lease))
-        self.steps = {step.name: step for page in pages for step in page.steps}
-        self.outcomes = {outcome.name: outcome for page in pages for outcome in page.outcomes}
 
     def renew(self):
         """At once, which takes the offer; then at a third of the lease, until the attempt is over or its lease is lost."""
@@ -72,8 +69,7 @@ class Attempt:
     def wait_for(self, name, **subject):
         """Gives the lease back until this is there; then the task is offered again, and this is what came."""
         if name not in self.outcomes:
-            waits = {"seen_through": self.offer.seen_through, "waits": [{"name": name, **subject}]}
-            send(workers.Suspend, work.SuspendRequest(lease=self.lease, **waits))
+            send(workers.Suspend, work.SuspendRequest(lease=self.lease, seen_through=self.offer.seen_through, waits=[{"name": name, **subject}]))
             raise Stop(f"waits for {name}")
         return getattr(self.outcomes[name], self.outcomes[name].WhichOneof("outcome"))
 
@@ -130,10 +126,14 @@ class Attempt:
 def attempt(offer, handler):
     this = Attempt(offer)
     try:
+        pages = send(lambda *args, **more: list(workers.GetRecords(*args, **more)), work.GetRecordsRequest(lease=this.lease))
+        this.steps = {step.name: step for page in pages for step in page.steps}
+        this.outcomes = {outcome.name: outcome for page in pages for outcome in page.outcomes}
         try:
             outcome = {"output": payload(handler(this, json.loads(offer.input.data)))}
-        except Failed as error:
-            outcome = {"cancelled" if this.cancelled else "failure": error.args[0]}
+        except Exception as error:  # Unreported, a mistake would end this worker, and then the next one, at the same offer.
+            what = error.args[0] if isinstance(error, Failed) else failure(type(error).__name__, error, True)
+            outcome = {"cancelled" if this.cancelled else "failure": what}
         result = send(workers.ReportOutputs, work.ReportOutputsRequest(reports=[{**this.named, **outcome}])).results[0]
         print(f"{offer.run_id} {offer.task}: {result.rejection.reason or 'reported'}", flush=True)
     except Stop as stop:

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { HoldPoint, SinkMode } from "../../examples/ticket-service/client.js";
+import { json } from "../rpc/support/fixtures.js";
 import { type Actor, Stage, type Times } from "./support/stage.js";
 
 let stage: Stage;
@@ -189,5 +191,39 @@ describe("a Python worker that needs to know something", () => {
     await stage.worker();
     await expectEnd({ sink: "idempotent", ends: "completed", calls: 1, effects: 1 });
     expect(await stage.labels()).toEqual([["major"]]);
+  });
+});
+
+describe("a Python worker at whose handler something goes wrong", () => {
+  test("reports the mistake, and serves on", async () => {
+    await stage.kernel();
+    await stage.worker();
+    // The handler reads a field that its input does not have.
+    const task = { name: "file", kind: "python.file", retry: { attemptsMax: 1 } };
+    const mistaken = { runId: "mistaken", workflow: "python", plan: { tasks: [task] } };
+    await stage.client.unary(RunService.method.startRuns, {
+      runs: [{ ...mistaken, input: json({}) }],
+    });
+    const { result } = await stage.client.unary(RunService.method.getResult, {
+      runId: "mistaken",
+      wait: { seconds: 30n },
+    });
+    const mistake = { kind: "KeyError", message: "'sink'", retryable: true };
+    expect(result?.failure?.cause).toMatchObject(mistake);
+    await stage.startRun("idempotent", patient);
+    await expectEnd({ sink: "idempotent", ends: "completed", calls: 1, effects: 1 });
+  });
+
+  test("stops when its lease is gone before it has read what is recorded, and serves on", async () => {
+    await stage.kernel();
+    await stage.startRun("idempotent", patient);
+    // An offer whose lease there never was is what one is like that was lost meanwhile.
+    const said = await stage.python(
+      "import worker",
+      "offer = worker.work.Offer(run_id='r', task='file', lease_version=7)",
+      "worker.attempt(offer, None)",
+      "print('serves on')",
+    );
+    expect(said).toEqual(["r file: stopped, PAWL_LEASE_LOST", "serves on", ""]);
   });
 });

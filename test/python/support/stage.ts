@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
@@ -18,7 +19,8 @@ import { python } from "../../support/python.js";
 
 const { method } = RunService;
 const { method: approvals } = ApprovalService;
-const program = fileURLToPath(new URL("../../../examples/python/tickets.py", import.meta.url));
+const programs = fileURLToPath(new URL("../../../examples/python/", import.meta.url));
+const program = join(programs, "tickets.py");
 
 /** How long things may take. */
 export interface Times {
@@ -97,6 +99,14 @@ export class Stage {
     await Promise.race([first, gone]);
     gone.catch(() => undefined);
     return { kill: () => this.#kill(child) };
+  }
+
+  /** Runs lines of Python beside `worker.py`, and gives the lines that they print. */
+  async python(...lines: readonly string[]): Promise<string[]> {
+    const env = { ...process.env, PAWL_ADDRESS: `127.0.0.1:${this.#port}`, PYTHONPATH: programs };
+    const run = promisify(execFile);
+    const { stdout } = await run(python, ["-c", lines.join("\n")], { env, timeout: 50_000 });
+    return stdout.split("\n");
   }
 
   /** Starts a run that files one ticket and confirms it. */
