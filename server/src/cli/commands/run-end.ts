@@ -10,13 +10,8 @@ import { enumWord } from "../format/enum-word.js";
 import { isOpen } from "../format/run.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
-import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
-
-interface EndOptions extends KernelOptions {
-  readonly reason: string;
-  readonly expectedVersion?: number;
-}
+import { addOrderOptions, type OrderOptions, orderOf } from "./run-order.js";
 
 /** `pawl run cancel RUN`. */
 export function addRunCancel(group: Command, context: CliContext): void {
@@ -25,7 +20,7 @@ export function addRunCancel(group: Command, context: CliContext): void {
     .description(
       "ask a run to stop: waiting tasks are cancelled, running ones are told and get their grace",
     );
-  addEndOptions(command).action((runId: string, options: EndOptions) =>
+  addOrderOptions(command).action((runId: string, options: OrderOptions) =>
     withKernel(context, options, (session) => cancelRun(session, runId, options)),
   );
 }
@@ -37,33 +32,19 @@ export function addRunTerminate(group: Command, context: CliContext): void {
     .description(
       "end a run at once, without clean-up; what its workers still report changes nothing",
     );
-  addEndOptions(command).action((runId: string, options: EndOptions) =>
+  addOrderOptions(command).action((runId: string, options: OrderOptions) =>
     withKernel(context, options, (session) => terminateRun(session, runId, options)),
   );
-}
-
-function addEndOptions(command: Command): Command {
-  command
-    .argument("<run>", "id of the run")
-    .option("--reason <text>", "why, for the record", "")
-    .option(
-      "--expected-version <number>",
-      "only if the run has this version",
-      wholeNumber(1, UINT32_MAX),
-    );
-  return addKernelOptions(command);
 }
 
 async function cancelRun(
   session: KernelSession,
   runId: string,
-  options: EndOptions,
+  options: OrderOptions,
 ): Promise<void> {
-  const { kernel, namespace, out, followUps } = session;
-  const answer = await kernel.runs.cancelRun(
-    { namespace, runId, reason: options.reason, ...versionOf(options) },
-    { timeoutMs: CALL_TIMEOUT_MS },
-  );
+  const { kernel, out, followUps } = session;
+  const request = orderOf(session, runId, options);
+  const answer = await kernel.runs.cancelRun(request, { timeoutMs: CALL_TIMEOUT_MS });
   if (out.isJson) {
     out.json({ runId, ...messageFields(CancelRunResponseSchema, answer) });
     return;
@@ -84,13 +65,11 @@ async function cancelRun(
 async function terminateRun(
   session: KernelSession,
   runId: string,
-  options: EndOptions,
+  options: OrderOptions,
 ): Promise<void> {
-  const { kernel, namespace, out, followUps } = session;
-  const answer = await kernel.runs.terminateRun(
-    { namespace, runId, reason: options.reason, ...versionOf(options) },
-    { timeoutMs: CALL_TIMEOUT_MS },
-  );
+  const { kernel, out, followUps } = session;
+  const request = orderOf(session, runId, options);
+  const answer = await kernel.runs.terminateRun(request, { timeoutMs: CALL_TIMEOUT_MS });
   if (out.isJson) {
     out.json({ runId, ...messageFields(TerminateRunResponseSchema, answer) });
     return;
@@ -102,8 +81,4 @@ async function terminateRun(
       : `${name} is TERMINATED. Effects that were under way are in its ledger.`,
   );
   out.next([followUps.command("op list", [runId]), followUps.command("report", [runId])]);
-}
-
-function versionOf({ expectedVersion }: EndOptions): { expectedVersion?: number } {
-  return expectedVersion === undefined ? {} : { expectedVersion };
 }

@@ -4,20 +4,15 @@ import { CALL_TIMEOUT_MS } from "../connection.js";
 import type { CliContext } from "../context.js";
 import { clean, count } from "../format/text.js";
 import { messageFields } from "../json.js";
-import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
-
-interface PauseOptions extends KernelOptions {
-  readonly reason: string;
-  readonly expectedVersion?: number;
-}
+import { addOrderOptions, type OrderOptions, orderOf } from "./run-order.js";
 
 /** `pawl run pause RUN`. */
 export function addRunPause(group: Command, context: CliContext): void {
   const command = group
     .command("pause")
     .description("pause a run: nothing of it is offered until it is resumed; what runs may report");
-  addPauseOptions(command).action((runId: string, options: PauseOptions) =>
+  addOrderOptions(command).action((runId: string, options: OrderOptions) =>
     withKernel(context, options, (session) => pauseRun(session, runId, options)),
   );
 }
@@ -27,39 +22,18 @@ export function addRunResume(group: Command, context: CliContext): void {
   const command = group
     .command("resume")
     .description("let a paused run go on; what came due meanwhile happens now");
-  addPauseOptions(command).action((runId: string, options: PauseOptions) =>
+  addOrderOptions(command).action((runId: string, options: OrderOptions) =>
     withKernel(context, options, (session) => resumeRun(session, runId, options)),
   );
-}
-
-function addPauseOptions(command: Command): Command {
-  command
-    .argument("<run>", "id of the run")
-    .option("--reason <text>", "why, for the record", "")
-    .option(
-      "--expected-version <number>",
-      "only if the run has this version",
-      wholeNumber(1, UINT32_MAX),
-    );
-  return addKernelOptions(command);
-}
-
-function requestOf(
-  { namespace }: KernelSession,
-  runId: string,
-  { reason, expectedVersion }: PauseOptions,
-): { namespace: string; runId: string; reason: string; expectedVersion?: number } {
-  const base = { namespace, runId, reason };
-  return expectedVersion === undefined ? base : { ...base, expectedVersion };
 }
 
 async function pauseRun(
   session: KernelSession,
   runId: string,
-  options: PauseOptions,
+  options: OrderOptions,
 ): Promise<void> {
   const { kernel, out, followUps } = session;
-  const request = requestOf(session, runId, options);
+  const request = orderOf(session, runId, options);
   const answer = await kernel.runs.pauseRun(request, { timeoutMs: CALL_TIMEOUT_MS });
   if (out.isJson) {
     out.json({ runId, ...messageFields(PauseRunResponseSchema, answer) });
@@ -83,10 +57,10 @@ async function pauseRun(
 async function resumeRun(
   session: KernelSession,
   runId: string,
-  options: PauseOptions,
+  options: OrderOptions,
 ): Promise<void> {
   const { kernel, out, followUps } = session;
-  const request = requestOf(session, runId, options);
+  const request = orderOf(session, runId, options);
   const answer = await kernel.runs.resumeRun(request, { timeoutMs: CALL_TIMEOUT_MS });
   if (out.isJson) {
     out.json({ runId, ...messageFields(ResumeRunResponseSchema, answer) });

@@ -1,16 +1,14 @@
 import { resolve } from "node:path";
 import { readCrashPoints } from "../../kernel/crash-points.js";
 import { type BegunEpoch, beginEpoch } from "../../kernel/storage/begin-epoch.js";
-import { openDataFolder, StoreLocked } from "../../log/open-store.js";
-import { StoreError } from "../../log/store-errors.js";
-import { CliError } from "../cli-error.js";
+import { openDataFolder } from "../../log/open-store.js";
 import type { RestoreOptions } from "../commands/restore.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { quoteWord } from "../follow-up.js";
 import { clean, formatNumber } from "../format/text.js";
 import { Output } from "../output.js";
-import { explainLocked } from "../serve/explain-serve-error.js";
+import { explainStoreError } from "../serve/explain-serve-error.js";
 
 /** The one partition that a kernel of this version has. */
 const PARTITION = 0;
@@ -71,12 +69,6 @@ async function begin(context: CliContext, { dir, reason }: RestoreOptions): Prom
       await folder.close();
     }
   } catch (error) {
-    if (error instanceof StoreLocked) throw await explainLocked(error);
-    if (!(error instanceof StoreError)) throw error;
-    throw new CliError(error.message, {
-      exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
-      reason: error.code,
-      cause: error,
-    });
+    throw await explainStoreError(error);
   }
 }

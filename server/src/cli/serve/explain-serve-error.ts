@@ -23,30 +23,37 @@ const PROBE_MS = 2_000;
 
 /** Says of an error at start who is in the way, and what may be done. Other errors are given back as they are. */
 export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
-  if (error instanceof StoreLocked) return await explainLocked(error);
-  if (error instanceof StoreError) return explainStore(error, place);
+  if (error instanceof StoreError) {
+    const isDamaged = error.code === "PAWL_STORE_DAMAGED";
+    const verify = `npx --no pawl verify --dir ${quoteWord(place.dir)}`;
+    return await explainStoreError(error, isDamaged ? [verify] : []);
+  }
   if (error instanceof TokenFileError || error instanceof TlsFilesError) return refused(error, []);
   if (!(error instanceof ListenError)) return error;
   return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
 }
 
+/** Says of an error of the store who is in the way, and `next` when nobody is. Other errors are given back as they are. */
+export async function explainStoreError(
+  error: unknown,
+  next: readonly string[] = [],
+): Promise<unknown> {
+  if (error instanceof StoreLocked) return await explainLocked(error);
+  if (!(error instanceof StoreError)) return error;
+  return new CliError(error.message, {
+    exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
+    reason: error.code,
+    next,
+    cause: error,
+  });
+}
+
 /** The folder is in use: the message names the process, and the kernel is asked at the address it left. */
-export async function explainLocked(error: StoreLocked): Promise<CliError> {
+async function explainLocked(error: StoreLocked): Promise<CliError> {
   const hint = await readKernelHint(error.directory);
   if (hint?.port === undefined) return refused(error, []);
   const url = kernelUrl(hint.host, hint.port, hint.hasTls);
   return refused(error, [new FollowUps({ url, namespace: undefined }).command("info")]);
-}
-
-function explainStore(error: StoreError, { dir }: ServePlace): CliError {
-  const isFailed = error.code === "PAWL_STORE_FAILED";
-  return new CliError(error.message, {
-    exitCode: isFailed ? exitCodes.storeFailed : exitCodes.refused,
-    reason: error.code,
-    next:
-      error.code === "PAWL_STORE_DAMAGED" ? [`npx --no pawl verify --dir ${quoteWord(dir)}`] : [],
-    cause: error,
-  });
 }
 
 async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<CliError> {

@@ -1,13 +1,12 @@
 import { resolve } from "node:path";
 import { verifyStore } from "../../kernel/storage/verify-store.js";
-import { type DataFolder, openDataFolder, StoreLocked } from "../../log/open-store.js";
-import { StoreDamaged, StoreError } from "../../log/store-errors.js";
-import { CliError } from "../cli-error.js";
+import { type DataFolder, openDataFolder } from "../../log/open-store.js";
+import { StoreDamaged } from "../../log/store-errors.js";
 import type { VerifyOptions } from "../commands/verify.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
-import { explainLocked } from "../serve/explain-serve-error.js";
+import { explainStoreError } from "../serve/explain-serve-error.js";
 import { VerifyPrinter } from "./verify-printer.js";
 
 /** The one partition that a kernel of this version has. */
@@ -47,12 +46,6 @@ async function openToVerify(
     });
   } catch (error) {
     if (error instanceof StoreDamaged) return error;
-    if (error instanceof StoreLocked) throw await explainLocked(error);
-    if (!(error instanceof StoreError)) throw error;
-    throw new CliError(error.message, {
-      exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
-      reason: error.code,
-      cause: error,
-    });
+    throw await explainStoreError(error);
   }
 }
