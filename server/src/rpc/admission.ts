@@ -20,11 +20,9 @@ export async function admit(
   payload: Uint8Array | undefined,
   field: string,
 ): Promise<Uint8Array | undefined> {
-  if (!isLarge(payload)) {
-    return undefined;
-  }
-  scanPayload(payload, field);
-  return await edge.kernel.admitPayload(target, payload, { mayBegin: false });
+  return isLarge(payload)
+    ? await edge.kernel.admitPayload(target, scanned(payload, field), { mayBegin: false })
+    : undefined;
 }
 
 /**
@@ -37,9 +35,12 @@ export async function admitFirst(
   payload: Uint8Array | undefined,
   field: string,
 ): Promise<Uint8Array | undefined> {
-  if (!isLarge(payload)) {
-    return undefined;
-  }
+  return isLarge(payload)
+    ? await edge.kernel.admitPayload(target, scanned(payload, field), { mayBegin: true })
+    : undefined;
+}
+
+function scanned(payload: Uint8Array, field: string): Uint8Array {
   scanPayload(payload, field);
-  return await edge.kernel.admitPayload(target, payload, { mayBegin: true });
+  return payload;
 }

@@ -15,9 +15,10 @@ import { requireDecider } from "../commands/proposal.js";
 import type { Edge } from "../edge.js";
 import { fitPage } from "../fit-page.js";
 import { badField } from "../refusals.js";
-import { readNamespace, readPageSize, requireId, requireKnown } from "../validate/fields.js";
+import { readNamespace, readPageSize, requireKnown } from "../validate/fields.js";
 import { parseProposalId } from "../views/proposal-id.js";
 import { proposalView } from "../views/proposal-view.js";
+import { requireListedRun } from "./requests.js";
 
 type GetProposalInit = MessageInitShape<typeof GetProposalResponseSchema>;
 
@@ -107,11 +108,7 @@ export async function listProposals(
   if (addressee !== "") {
     requireDecider(addressee, "addressee");
   }
-  if (runId !== "") {
-    requireId("run_id", runId, "run_id");
-    // Refused by name when there is no such run: an empty list would say that it has no proposals.
-    await edge.kernel.view({ kind: "run", namespace, runId }, () => undefined);
-  }
+  await requireListedRun(edge, { namespace, runId });
   const isAll = request.status === ProposalStatus.UNSPECIFIED && runId === "";
   const status = isAll ? ProposalStatus.PENDING : request.status;
   const filter = { namespace, runId, status, addressee };

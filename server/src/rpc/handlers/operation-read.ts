@@ -11,8 +11,9 @@ import { RejectionError } from "../../kernel/outcome.js";
 import { requireOperationKey } from "../commands/operation.js";
 import type { Edge } from "../edge.js";
 import { fitPage } from "../fit-page.js";
-import { readNamespace, readPageSize, requireId, requireKnown } from "../validate/fields.js";
+import { readNamespace, readPageSize, requireKnown } from "../validate/fields.js";
 import { operationView } from "../views/operation-view.js";
+import { requireListedRun } from "./requests.js";
 
 /** Reads one operation, with its contents. */
 export async function getOperation(
@@ -43,11 +44,7 @@ export async function listOperations(
   const { runId, status, pageToken } = request;
   const namespace = readNamespace(request.namespace);
   requireKnown(status, "status", OperationStatus);
-  if (runId !== "") {
-    requireId("run_id", runId, "run_id");
-    // Refused by name when there is no such run: an empty list would say that it has no operations.
-    await edge.kernel.view({ kind: "run", namespace, runId }, () => undefined);
-  }
+  await requireListedRun(edge, { namespace, runId });
   const filter = { namespace, runId, status };
   const page = await fitPage(OperationSchema, readPageSize(request.pageSize), (size) =>
     edge.kernel.listOperations(

@@ -1,6 +1,6 @@
 import { RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
-import { readNamespace, requireId, requireNumber } from "../validate/fields.js";
+import { readNamespace, requireId, requireNumber, requirePresent } from "../validate/fields.js";
 
 /** What names a run in a request. */
 export interface RunFields {
@@ -13,6 +13,17 @@ export function targetOfRun({ namespace, runId }: RunFields): Target {
   const checked = readNamespace(namespace);
   requireId("run_id", runId, "run_id");
   return { kind: "run", namespace: checked, runId };
+}
+
+/**
+ * A run by which a list is narrowed, when one is named (`runId` not empty). Refused by name when there is no such run: an empty list would
+ * say that it has nothing of the kind.
+ */
+export async function requireListedRun(edge: Edge, { namespace, runId }: RunFields): Promise<void> {
+  if (runId !== "") {
+    requireId("run_id", runId, "run_id");
+    await edge.kernel.view({ kind: "run", namespace, runId }, () => undefined);
+  }
 }
 
 /** What names a lease in a request. */
@@ -36,6 +47,15 @@ export function leaseOf(namespace: string, lease: LeaseFields, field: string): N
   requireId("task", task, `${field}task`);
   requireNumber(leaseVersion, `${field}lease_version`, { min: 1, max: 0xffff_ffff });
   return { target: { kind: "run", namespace, runId }, task, leaseVersion };
+}
+
+/** Checks the lease under which a request records, by the message that names it. */
+export function leaseOfRequest(request: {
+  readonly namespace: string;
+  readonly lease?: LeaseFields | undefined;
+}): NamedLease {
+  const namespace = readNamespace(request.namespace);
+  return leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
 }
 
 /**

@@ -10,7 +10,7 @@ import type {
   ResolveReviewResponseSchema,
   ReviewService,
 } from "@pawl/proto/v1/review_service_pb.js";
-import { fingerprintConflict, notFound } from "../../core/rejection.js";
+import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { Page } from "../../kernel/kernel-api.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
@@ -33,6 +33,7 @@ import {
 import { parseReviewId, reviewView } from "../views/review-view.js";
 import type { ServiceHandlers } from "./handler.js";
 import { watchReviews } from "./review-watch.js";
+import { withPartId } from "./with-part-id.js";
 
 type ReviewInit = MessageInitShape<typeof ReviewSchema>;
 
@@ -79,7 +80,7 @@ async function getReview(
   const { reviewId } = request;
   const { runNumber, review } = parseReviewId(reviewId);
   const target: Target = { kind: "number", number: runNumber, namespace };
-  const found = await withReviewId(reviewId, () =>
+  const found = await withPartId("review", reviewId, () =>
     edge.kernel.view(target, (run) => reviewView(run, review, runNumber)),
   );
   if (found === undefined) {
@@ -143,7 +144,7 @@ async function resolveReview(
     result,
     reason,
   } as const;
-  const { value, position } = await withReviewId(reviewId, () =>
+  const { value, position } = await withPartId("review", reviewId, () =>
     executeOne(edge, { target, command }, call.caller, ({ reply, run }) => ({
       existing: reply.existing,
       version: run.reviews[review]?.version ?? 0,
@@ -170,24 +171,4 @@ async function resultOf(
   const bytes = toBinary(PayloadSchema, result);
   scanPayload(bytes, "result");
   return (await admit(edge, target, bytes, "result")) ?? bytes;
-}
-
-/** The kernel knows a review by its numbers; whoever asked knows it by its id. */
-async function withReviewId<T>(reviewId: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw restateReview(error, reviewId);
-  }
-}
-
-function restateReview(error: unknown, reviewId: string): unknown {
-  if (!(error instanceof RejectionError)) return error;
-  if (error.code === "PAWL_RUN_NOT_FOUND" || error.code === "PAWL_REVIEW_NOT_FOUND") {
-    return new RejectionError(notFound("review", reviewId));
-  }
-  const { detail } = error.rejection;
-  return detail?.case === "fingerprintConflict"
-    ? new RejectionError(fingerprintConflict({ ...detail.value, id: reviewId }))
-    : error;
 }

@@ -11,7 +11,7 @@ import type {
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { ProvideInput } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
-import { fingerprintConflict, notFound } from "../../core/rejection.js";
+import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import type { Page } from "../../kernel/kernel-api.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
@@ -34,6 +34,7 @@ import {
   requireText,
 } from "../validate/fields.js";
 import { inputView, parseInputId } from "../views/input-view.js";
+import { withPartId } from "./with-part-id.js";
 
 type InputInit = MessageInitShape<typeof InputRequestSchema>;
 
@@ -48,7 +49,7 @@ export async function provideInput(
   const { runNumber, input, incarnation } = parseInputId(inputId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   const target: Target = { kind: "number", number: runNumber, namespace };
-  return await withInputId(inputId, async () => {
+  return await withPartId("input", inputId, async () => {
     const answer = await answerOf(edge, request, {
       ...{ target, input },
       asker: askerOf(namespace, call),
@@ -103,7 +104,7 @@ export async function getInput(
   const namespace = readNamespace(request.namespace);
   const { inputId } = request;
   const { runNumber: number, input, incarnation } = parseInputId(inputId);
-  return await withInputId(inputId, async () => {
+  return await withPartId("input", inputId, async () => {
     const found = await edge.kernel.view({ kind: "number", number, namespace }, (run, runNumber) =>
       run.incarnation === incarnation
         ? inputView(run, input, { runNumber, withAnswer: true })
@@ -177,24 +178,4 @@ function listOfRun(
     }
     return { items, nextPageToken: "" };
   });
-}
-
-/** The kernel knows an input request by its numbers; whoever asked knows it by its id. */
-async function withInputId<T>(inputId: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw restate(error, inputId);
-  }
-}
-
-function restate(error: unknown, inputId: string): unknown {
-  if (!(error instanceof RejectionError)) return error;
-  if (error.code === "PAWL_RUN_NOT_FOUND" || error.code === "PAWL_INPUT_NOT_FOUND") {
-    return new RejectionError(notFound("input", inputId));
-  }
-  const { detail } = error.rejection;
-  return detail?.case === "fingerprintConflict"
-    ? new RejectionError(fingerprintConflict({ ...detail.value, id: inputId }))
-    : error;
 }

@@ -32,9 +32,9 @@ import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
 import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
 import { type RecordPage, recordPage, stepShape } from "../streams/records.js";
-import { readNamespace, requireCount, requirePresent } from "../validate/fields.js";
+import { requireCount } from "../validate/fields.js";
 import { rejectionMessage } from "../views/rejection-view.js";
-import { acknowledge, leaseOf, type NamedLease } from "./requests.js";
+import { acknowledge, leaseOfRequest, type NamedLease } from "./requests.js";
 
 /** Records steps of one task: one result each, in order. */
 export async function recordSteps(
@@ -42,8 +42,7 @@ export async function recordSteps(
   request: RecordStepsRequest,
   call: CallContext,
 ): Promise<MessageInitShape<typeof RecordStepsResponseSchema>> {
-  const namespace = readNamespace(request.namespace);
-  const lease = leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
+  const lease = leaseOfRequest(request);
   requireCount(request.steps.length, "steps", limits.batchItemsMax);
   const items = request.steps.map((step) => itemOf(step, lease));
   await acknowledge(edge, lease);
@@ -116,8 +115,7 @@ export async function* getRecords(
   edge: Edge,
   request: GetRecordsRequest,
 ): AsyncIterable<MessageInitShape<typeof GetRecordsResponseSchema>> {
-  const namespace = readNamespace(request.namespace);
-  const lease = leaseOf(namespace, requirePresent(request.lease, "lease"), "lease.");
+  const lease = leaseOfRequest(request);
   let after = request.afterNumber;
   for (;;) {
     const from = after;

@@ -4,6 +4,7 @@ import {
   writeAwaitedResult,
   writeStartRunResult,
 } from "@pawl/proto/v1/run_service_wire.js";
+import { sealAccepted } from "./seal-accepted.js";
 import type { SealedMessages } from "./sealed-messages.js";
 
 /** Tags of SubmitResponse: field number and wire type. */
@@ -24,8 +25,8 @@ export class SubmitOutbox {
 
   /** Encodes everything. */
   seal(sealed: SealedMessages): void {
-    this.#sealAccepted(sealed);
     const { writer } = sealed;
+    sealAccepted(writer, tags.accepted, this.accepted);
     for (const answer of this.started) {
       writer.tag(tags.started);
       const at = writer.begin();
@@ -42,18 +43,5 @@ export class SubmitOutbox {
       sealed.cut();
     }
     this.results.length = 0;
-  }
-
-  #sealAccepted({ writer }: SealedMessages): void {
-    if (this.accepted.length === 0) {
-      return;
-    }
-    writer.tag(tags.accepted);
-    const at = writer.begin();
-    for (const correlation of this.accepted) {
-      writer.varint32(correlation);
-    }
-    writer.end(at);
-    this.accepted.length = 0;
   }
 }

@@ -11,6 +11,7 @@ import {
   writeWelcome,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Handle } from "./handles.js";
+import { sealAccepted } from "./seal-accepted.js";
 import type { SealedMessages } from "./sealed-messages.js";
 
 /** Tags of WorkResponse: field number and wire type. */
@@ -75,7 +76,7 @@ export class WorkOutbox {
       sealed.cut();
     }
     this.offers.length = 0;
-    this.#sealAccepted(sealed);
+    sealAccepted(writer, tags.accepted, this.accepted);
     for (const result of this.results) {
       writer.tag(tags.results);
       const at = writer.begin();
@@ -86,19 +87,6 @@ export class WorkOutbox {
     this.results.length = 0;
     this.#sealLeases(sealed);
     this.#sealSignals(sealed);
-  }
-
-  #sealAccepted({ writer }: SealedMessages): void {
-    if (this.accepted.length === 0) {
-      return;
-    }
-    writer.tag(tags.accepted);
-    const at = writer.begin();
-    for (const correlation of this.accepted) {
-      writer.varint32(correlation);
-    }
-    writer.end(at);
-    this.accepted.length = 0;
   }
 
   #sealLeases({ writer }: SealedMessages): void {
