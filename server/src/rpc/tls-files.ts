@@ -43,6 +43,8 @@ export class TlsFiles {
   readonly #listeners: ((options: Options, certificate: X509Certificate) => void)[] = [];
   #options: Options = {};
   #stamp = "";
+  /** What was told last; empty when all is well. */
+  #problem = "";
   #timer: Cancellable | undefined;
   #isClosed = false;
 
@@ -101,26 +103,40 @@ export class TlsFiles {
 
   async #look(): Promise<void> {
     try {
-      if ((await this.#stampNow()) !== this.#stamp) {
-        await this.#read();
+      const stamp = await this.#stampNow();
+      if (stamp !== this.#stamp) {
+        await this.#read(stamp);
         for (const listener of this.#listeners) {
           listener(this.#options, this.certificate);
         }
+        this.#problem = "";
       }
     } catch (error) {
+      this.#tell(error);
+    }
+  }
+
+  /** What goes on is told once. */
+  #tell(error: unknown): void {
+    const problem = String(error);
+    if (problem !== this.#problem) {
+      this.#problem = problem;
       this.#onProblem(error);
     }
   }
 
-  async #read(): Promise<void> {
+  async #read(known?: string): Promise<void> {
     const { certPath, keyPath, clientCaPath } = this.#source;
     try {
-      this.#stamp = await this.#stampNow();
+      // From before the reading: what changes meanwhile is seen at the next look.
+      const stamp = known ?? (await this.#stampNow());
       const [cert, key, ca] = await Promise.all([
         readFile(certPath),
         readFile(keyPath),
         clientCaPath === undefined ? undefined : readFile(clientCaPath),
       ]);
+      // Only what the disk gave counts as looked at: else it is read again, however little changes.
+      this.#stamp = stamp;
       const options: Options = {
         ...{ cert, key, minVersion: "TLSv1.2" },
         ...(ca === undefined ? {} : { ca }),
