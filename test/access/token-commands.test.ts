@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { matchesSecret, parseToken } from "@pawl/server/access/token.js";
 import { readTokenFile } from "@pawl/server/access/token-file.js";
@@ -146,6 +146,33 @@ describe("the file that pawl token create writes", () => {
     await writeFile(`${fileOf()}.lock`, "4194305\n");
     expect((await create()).code).toBe(0);
   });
+
+  it("lets one of many take over a lock that was left, and loses none", async () => {
+    await mkdir(join(folder, ".pawl"));
+    await writeFile(`${fileOf()}.lock`, "4194305\n");
+    const made = await Promise.all(Array.from({ length: 20 }, () => create()));
+    expect(made.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, () => 0));
+    expect(await readTokenFile(fileOf())).toHaveLength(20);
+    expect(await readdir(join(folder, ".pawl"))).toEqual(["tokens.json"]);
+  });
+
+  it("names the lock of a takeover that was killed, which nobody can judge", async () => {
+    await mkdir(join(folder, ".pawl"));
+    await writeFile(`${fileOf()}.lock`, "4194305\n");
+    await writeFile(`${fileOf()}.lock.takeover`, "4194305\n");
+    const refused = await create();
+    expect(refused.code).toBe(1);
+    expect(refused.errors).toContain(`${fileOf()}.lock.takeover stays`);
+    expect(refused.errors).toContain("PAWL_TOKEN_FILE_LOCKED");
+  });
+
+  it.runIf(process.getuid?.() === 0)("keeps the owner when root changes the file", async () => {
+    await create();
+    await chown(fileOf(), 12_345, 23_456);
+    await create();
+    const { uid, gid, mode } = await stat(fileOf());
+    expect([uid, gid, (mode & 0o777).toString(8)]).toEqual([12_345, 23_456, "600"]);
+  });
 });
 
 describe("pawl token list", () => {
@@ -223,5 +250,29 @@ describe("pawl token revoke", () => {
     expect((await readTokenFile(fileOf()))?.map(({ id }) => id)).toEqual([second]);
     expect((await pawl("revoke", second)).errors).toMatch(/nobody can call/);
     expect(await readTokenFile(fileOf())).toEqual([]);
+  });
+});
+
+it("says what to check when the folder of the file is not there", async () => {
+  const refused = await pawl("revoke", "absent", "--dir", "elsewhere");
+  expect(refused.code).toBe(1);
+  expect(refused.errors).toMatch(/ENOENT.*Check --dir and --tokens/);
+  expect(refused.errors).toContain("Reason: PAWL_TOKEN_REFUSED");
+});
+
+describe("a command to run next", () => {
+  it.each([
+    ["--tokens", "other file.json"],
+    ["--dir", "elsewhere"],
+  ])("is about the same file as the one before it (%s)", async (option, path) => {
+    const suffix = `${option} ${path.includes(" ") ? `'${path}'` : path}`;
+    expect((await pawl("list", option, path)).out).toContain(
+      `npx --no pawl token create --name NAME --role ROLE ${suffix}\n`,
+    );
+    await pawl("create", "--name", "alice", "--role", "client", option, path);
+    for (const command of ["rotate", "revoke"]) {
+      const { errors } = await pawl(command, "absent", option, path);
+      expect(errors).toContain(`npx --no pawl token list ${suffix}\n`);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { FollowUps, quoteWord } from "@pawl/server/cli/follow-up.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-const here = new FollowUps({ url: undefined, namespace: undefined });
+const here = new FollowUps({});
 
 describe("a command to run next", () => {
   it("is what a person types", () => {
@@ -14,6 +14,13 @@ describe("a command to run next", () => {
     const there = new FollowUps({ url: "http://127.0.0.1:1234", namespace: "team a" });
     expect(there.command("why", ["r1"], ["--json"])).toBe(
       "npx --no pawl why r1 --json --url http://127.0.0.1:1234 --namespace 'team a'",
+    );
+  });
+
+  it("restates the files that it was given, and no secret", () => {
+    const asked = new FollowUps({ tokenFile: "alice.token", dir: "data", tokens: "t.json" });
+    expect(asked.command("info")).toBe(
+      "npx --no pawl info --token-file alice.token --dir data --tokens t.json",
     );
   });
 

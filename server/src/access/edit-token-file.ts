@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TokenEntry } from "./token-entry.js";
@@ -9,7 +9,8 @@ const lockWaitMs = 5_000;
 
 /**
  * Changes a token file: reads it, lets `edit` say its new entries, and replaces it whole (beside it, synced, renamed; mode 0600), so
- * that a kernel never reads half of it. One editor at a time: a lock file beside it, left behind only by an editor that was killed.
+ * that a kernel never reads half of it. Its owner stays the same. One editor at a time: a lock file beside it, left behind only by an editor
+ * that was killed, and then taken over.
  *
  * @throws TokenFileError as `readTokenFile` does, and when the lock stays.
  */
@@ -33,29 +34,58 @@ export async function editTokenFile<T>(
 
 async function takeLock(lock: string, path: string): Promise<void> {
   const giveUpAtMs = performance.now() + lockWaitMs;
-  for (;;) {
-    try {
-      const file = await open(lock, "wx", 0o600);
-      await file.writeFile(`${process.pid}\n`);
-      await file.close();
-      return;
-    } catch (cause) {
-      if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST")) throw cause;
-      if (performance.now() > giveUpAtMs) {
-        throw lockStays(path, lock, cause);
-      }
-      if (await isLeftBehind(lock)) {
-        await rm(lock, { force: true });
-      } else {
-        await sleep(20);
-      }
+  while (!(await createLock(lock))) {
+    if (performance.now() > giveUpAtMs) {
+      throw lockStays(path, lock);
+    }
+    if (await isLeftBehind(lock)) {
+      await removeLeftBehind(lock, path);
+    } else {
+      await sleep(20);
     }
   }
 }
 
-function lockStays(path: string, lock: string, cause: unknown): TokenFileError {
+/** False when somebody has it. */
+async function createLock(lock: string): Promise<boolean> {
+  try {
+    const file = await open(lock, "wx", 0o600);
+    await file.writeFile(`${process.pid}\n`);
+    await file.close();
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Of several that find it left behind, one removes it, and the others must not remove the lock that is taken next. So it is looked at again
+ * under a lock of its own; where that stays too, a person has to say that nobody is at work.
+ */
+async function removeLeftBehind(lock: string, path: string): Promise<void> {
+  const takeover = `${lock}.takeover`;
+  const giveUpAtMs = performance.now() + lockWaitMs;
+  while (!(await createLock(takeover))) {
+    if (performance.now() > giveUpAtMs) {
+      throw lockStays(path, takeover);
+    }
+    await sleep(20);
+  }
+  try {
+    if (await isLeftBehind(lock)) {
+      await rm(lock, { force: true });
+    }
+  } finally {
+    await rm(takeover, { force: true });
+  }
+}
+
+function lockStays(path: string, lock: string): TokenFileError {
   const message = `Expected to be the only one that edits ${path}, but ${lock} stays. Remove it if no other pawl token command runs.`;
-  return new TokenFileError("PAWL_TOKEN_FILE_LOCKED", path, message, { cause });
+  return new TokenFileError("PAWL_TOKEN_FILE_LOCKED", path, message);
 }
 
 /** True when the process that took the lock is gone. */
@@ -70,11 +100,30 @@ async function isLeftBehind(lock: string): Promise<boolean> {
   }
 }
 
+/** Whose the file is, when root replaces it: the kernel that reads it may run as somebody else, who could not read one of root's. */
+async function ownerToKeep(path: string): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) {
+    return undefined;
+  }
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 async function replaceFile(path: string, content: string): Promise<void> {
   const beside = `${path}.part`;
   await rm(beside, { force: true });
+  const owner = await ownerToKeep(path);
   const file = await open(beside, "wx", 0o600);
   try {
+    if (owner !== undefined) {
+      await file.chown(owner.uid, owner.gid);
+    }
     await file.writeFile(content);
     await file.sync();
   } finally {

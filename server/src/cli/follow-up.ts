@@ -20,21 +20,28 @@ export function quoteWord(word: string): string {
   return `$'${escaped.join("")}'`;
 }
 
-/** Where a printed command must go to reach the same kernel: what was given by option, restated. */
+/** What a printed command must say to reach the same kernel or file as the same principal: what was given by option, restated. */
 export interface FollowUpOptions {
-  readonly url: string | undefined;
-  readonly namespace: string | undefined;
+  readonly url?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly dir?: string | undefined;
+  readonly tokens?: string | undefined;
 }
 
 /** Makes the commands that are printed. */
 export class FollowUps {
   readonly #suffix: readonly string[];
 
-  constructor({ url, namespace }: FollowUpOptions) {
-    this.#suffix = [
-      ...(url === undefined ? [] : ["--url", url]),
-      ...(namespace === undefined ? [] : ["--namespace", namespace]),
-    ];
+  constructor({ url, namespace, tokenFile, dir, tokens }: FollowUpOptions) {
+    const given = [
+      ["--url", url],
+      ["--namespace", namespace],
+      ["--token-file", tokenFile],
+      ["--dir", dir],
+      ["--tokens", tokens],
+    ] as const;
+    this.#suffix = given.flatMap(([option, value]) => (value === undefined ? [] : [option, value]));
   }
 
   /**

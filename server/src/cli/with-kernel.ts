@@ -23,7 +23,8 @@ export async function withKernel(
   options: KernelOptions,
   work: (session: KernelSession) => Promise<void>,
 ): Promise<void> {
-  const followUps = new FollowUps({ url: options.url, namespace: options.namespace });
+  const { tokenFile } = options;
+  const followUps = new FollowUps({ url: options.url, namespace: options.namespace, tokenFile });
   const url = await findKernelUrl(context, options.url);
   const kernel = connect(url, await readCredentials(context, options));
   const namespace = options.namespace ?? context.env["PAWL_NAMESPACE"] ?? "";

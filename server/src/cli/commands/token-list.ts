@@ -7,6 +7,7 @@ import {
   addTokenFileOptions,
   onTokenFile,
   type TokenFileOptions,
+  tokenFollowUps,
   tokenPath,
 } from "../tokens/token-options.js";
 import { describeGrants, entryJson, stateOf } from "../tokens/token-text.js";
@@ -30,7 +31,9 @@ async function list(context: CliContext, options: TokenFileOptions): Promise<voi
     out.lines(
       `There is no token file at ${path}: a kernel there asks for no token, and everyone is local.`,
     );
-    out.next(["npx --no pawl token create --name NAME --role ROLE"]);
+    out.next([
+      tokenFollowUps(options).command("token create", [], ["--name", "NAME", "--role", "ROLE"]),
+    ]);
     return;
   }
   out.lines(`${count(entries.length, "token")} in ${path}.`);

@@ -7,6 +7,7 @@ import {
   onTokenFile,
   refuseToken,
   type TokenFileOptions,
+  tokenFollowUps,
   tokenPath,
 } from "../tokens/token-options.js";
 
@@ -28,7 +29,7 @@ async function revoke(context: CliContext, id: string, options: TokenFileOptions
       const found = entries.find((entry) => entry.id === id);
       if (found === undefined) {
         throw refuseToken(`Expected a token with the id "${id}" in ${path}, but there is none.`, [
-          "npx --no pawl token list",
+          tokenFollowUps(options).command("token list"),
         ]);
       }
       const others = entries.filter((entry) => entry !== found);

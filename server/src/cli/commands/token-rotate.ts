@@ -10,6 +10,7 @@ import {
   readLength,
   refuseToken,
   type TokenFileOptions,
+  tokenFollowUps,
   tokenPath,
 } from "../tokens/token-options.js";
 import { entryJson } from "../tokens/token-text.js";
@@ -46,7 +47,7 @@ async function rotate(context: CliContext, id: string, options: RotateOptions): 
       const found = entries.find((entry) => entry.id === id);
       if (found === undefined) {
         throw refuseToken(`Expected a token with the id "${id}" in ${path}, but there is none.`, [
-          "npx --no pawl token list",
+          tokenFollowUps(options).command("token list"),
         ]);
       }
       if (found.secrets.length === 0) {

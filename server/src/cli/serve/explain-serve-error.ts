@@ -53,7 +53,7 @@ async function explainLocked(error: StoreLocked): Promise<CliError> {
   const hint = await readKernelHint(error.directory);
   if (hint?.port === undefined) return refused(error, []);
   const url = kernelUrl(hint.host, hint.port, hint.hasTls);
-  return refused(error, [new FollowUps({ url, namespace: undefined }).command("info")]);
+  return refused(error, [new FollowUps({ url }).command("info")]);
 }
 
 async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<CliError> {
@@ -68,7 +68,7 @@ async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<Cl
       : `a Pawl kernel on store ${storeId}${process},`;
   const message = `Expected port ${port} of ${host} to be free, but ${who} listens there.`;
   const elsewhere = `npx --no pawl serve --dir ${quoteWord(dir)} --port 0`;
-  const join = new FollowUps({ url, namespace: undefined }).command("info");
+  const join = new FollowUps({ url }).command("info");
   return new CliError(message, {
     exitCode: exitCodes.refused,
     reason: error.code,

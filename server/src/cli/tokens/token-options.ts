@@ -5,6 +5,7 @@ import { TokenFileError, tokenFileName } from "../../access/token-file.js";
 import { CliError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
+import { FollowUps } from "../follow-up.js";
 import { DEFAULT_FOLDER } from "../kernel-url.js";
 
 /** Options of every `pawl token` command. */
@@ -27,6 +28,11 @@ export function tokenPath(context: CliContext, { dir, tokens }: TokenFileOptions
   return resolve(context.cwd, tokens ?? join(dir, tokenFileName));
 }
 
+/** Commands on the same token file. */
+export function tokenFollowUps({ dir, tokens }: TokenFileOptions): FollowUps {
+  return new FollowUps({ dir: dir === DEFAULT_FOLDER ? undefined : dir, tokens });
+}
+
 /** Makes the folder of a token file: tokens may come before the store. */
 export async function makeFolderOf(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -40,6 +46,11 @@ export async function onTokenFile<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof TokenFileError) {
       const { message, code } = error;
       throw new CliError(message, { exitCode: exitCodes.refused, reason: code, cause: error });
+    }
+    if (error instanceof Error && "syscall" in error) {
+      throw refuseToken(
+        `Expected to read and change the token file and its folder, but the system refuses: ${error.message}. Check --dir and --tokens, and whose they are.`,
+      );
     }
     throw error;
   }
