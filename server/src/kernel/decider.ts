@@ -120,6 +120,11 @@ export class Decider {
 
   #applyAll(resident: Resident, events: readonly EventBody[], nowMs: number): void {
     this.#parts.work.current = resident.number;
+    this.#applyEach(resident, events, nowMs);
+    this.#followUp(resident, nowMs);
+  }
+
+  #applyEach(resident: Resident, events: readonly EventBody[], nowMs: number): void {
     for (const body of events) {
       apply(
         resident.run,
@@ -129,7 +134,6 @@ export class Decider {
       );
       this.#parts.turns.push(resident, body, nowMs);
     }
-    this.#followUp(resident, nowMs);
   }
 
   #followUp(resident: Resident, nowMs: number): void {
@@ -138,15 +142,7 @@ export class Decider {
       events.length > 0;
       events = decideFollowUp(resident.run)
     ) {
-      for (const body of events) {
-        apply(
-          resident.run,
-          body,
-          { atMs: nowMs, number: resident.run.eventCount + 1 },
-          this.#parts.work.hooks,
-        );
-        this.#parts.turns.push(resident, body, nowMs);
-      }
+      this.#applyEach(resident, events, nowMs);
     }
     if (this.#closed.length > 0) {
       for (const closed of this.#closed.splice(0)) {

@@ -10,10 +10,11 @@ import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { isAddressed, isProposalOver, newestProposal } from "../proposals.js";
-import { fingerprintConflict, invalidField, notFound, type Rejection } from "../rejection.js";
+import { invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Proposal, Run } from "../state.js";
 import { formatLength } from "../view/format-length.js";
 import { endProposal, expireProposal } from "./end-proposal.js";
+import { otherAction } from "./proposal-refusals.js";
 import { wakeWaiters } from "./wake-waiters.js";
 
 /** What approvals say about an intent. */
@@ -47,7 +48,7 @@ export function checkApproval(
     return free;
   }
   if (!equalBytes(proposal.declaration.fingerprint, command.fingerprint)) {
-    return stop(reject(otherAction(proposal, command)));
+    return stop(reject(otherAction(proposal, command, notAsProposed)));
   }
   if (proposal.status === ProposalStatus.PENDING || proposal.status === ProposalStatus.APPROVED) {
     return isProposalOver(proposal, ctx.nowMs)
@@ -189,19 +190,6 @@ function notOfKey(proposal: number, key: string): Rejection {
   };
 }
 
-function otherAction(proposal: Proposal, command: IntendOperation): Rejection {
-  const { declaration } = proposal;
-  const differs = declaration.target === command.target ? "payload" : "target";
-  return {
-    ...fingerprintConflict({
-      entity: "proposal",
-      id: declaration.key,
-      recorded: declaration.fingerprint,
-      received: command.fingerprint,
-      differs,
-    }),
-    message:
-      `Expected operation "${declaration.key}" to be intended exactly as it was proposed, but its ${differs} differs. ` +
-      "Nothing was called; propose the changed action with `revises`.",
-  };
-}
+const notAsProposed = (key: string, differs: string): string =>
+  `Expected operation "${key}" to be intended exactly as it was proposed, but its ${differs} differs. ` +
+  "Nothing was called; propose the changed action with `revises`.";

@@ -65,3 +65,12 @@ export function runOver(run: Run, command: string): Rejection {
     `Expected run "${run.runId}" to be open for ${command}, but it is ${status}. Nothing was changed.`,
   );
 }
+
+/** Refusal of one more part, `parts` by name, than a run may have. */
+export function runIsFull(command: string, parts: string, max: number): Rejection {
+  return illegalTransition(
+    "PAWL_TOO_LARGE",
+    { entity: "run", status: "RUNNING", command, legal: ["report output", "report failure"] },
+    `Expected at most ${max} ${parts} in a run, but this would be one more. Split the work into several runs.`,
+  );
+}

@@ -8,10 +8,10 @@ import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { limits } from "../limits.js";
 import { planVersionOfTask } from "../plan/plan-version.js";
-import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
+import { fingerprintConflict } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { checkApproval } from "./consume-approval.js";
-import { type FoundTask, findTask, refuseLease } from "./find.js";
+import { type FoundTask, findTask, refuseLease, runIsFull } from "./find.js";
 import { keyOfOperation } from "./operation-identity.js";
 import { answerPaused, type IntentParts, proceed } from "./proceed.js";
 import { answerDoubt, callAgain } from "./settle-doubt.js";
@@ -53,7 +53,7 @@ export function decideIntendOperation(
         );
   }
   if (run.operations.length >= limits.operationsMax) {
-    return reject(tooMany());
+    return reject(runIsFull("IntendOperation", "operations", limits.operationsMax));
   }
   if (run.status === RunStatus.PAUSED) {
     return answerPaused(key);
@@ -63,19 +63,6 @@ export function decideIntendOperation(
     existing: false,
     intent: { case: "proceed", operationKey: key, callMs: command.callTimeoutMs },
   });
-}
-
-function tooMany(): Rejection {
-  return illegalTransition(
-    "PAWL_TOO_LARGE",
-    {
-      entity: "run",
-      status: "RUNNING",
-      command: "IntendOperation",
-      legal: ["report output", "report failure"],
-    },
-    `Expected at most ${limits.operationsMax} operations in a run, but this would be one more. Split the work into several runs.`,
-  );
 }
 
 interface FirstIntentParts {

@@ -1,6 +1,7 @@
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
+import type { ProposeAction } from "../command.js";
 import type { DecideContext } from "../context.js";
-import { illegalTransition, notFound, type Rejection } from "../rejection.js";
+import { fingerprintConflict, illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Proposal, Run } from "../state.js";
 import { proposalStatusName } from "../transitions.js";
 
@@ -17,6 +18,25 @@ export function findProposal(run: Run, command: OfProposal): Proposal | Rejectio
   return proposal === undefined || run.namespace !== command.namespace
     ? notFound("proposal", command.proposalId)
     : proposal;
+}
+
+/** Refusal of an action that is not the one that was proposed under its key; `say` tells it, given what differs. */
+export function otherAction(
+  { declaration }: Proposal,
+  command: Pick<ProposeAction, "target" | "fingerprint">,
+  say: (key: string, differs: string) => string,
+): Rejection {
+  const differs = declaration.target === command.target ? "payload" : "target";
+  return {
+    ...fingerprintConflict({
+      entity: "proposal",
+      id: declaration.key,
+      recorded: declaration.fingerprint,
+      received: command.fingerprint,
+      differs,
+    }),
+    message: say(declaration.key, differs),
+  };
 }
 
 /** What may be done about a proposal in a final state, and why nothing else. */

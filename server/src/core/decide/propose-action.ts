@@ -10,18 +10,12 @@ import type { OperationKey } from "../identity/operation-key.js";
 import { limits } from "../limits.js";
 import { planVersionOfTask } from "../plan/plan-version.js";
 import { newestProposal } from "../proposals.js";
-import {
-  fingerprintConflict,
-  illegalTransition,
-  invalidField,
-  notFound,
-  type Rejection,
-} from "../rejection.js";
+import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import { type Proposal, type Run, stepIdentity } from "../state.js";
 import { operationStatusName } from "../transitions.js";
-import { findTask, refuseLease, runOver } from "./find.js";
+import { findTask, refuseLease, runIsFull, runOver } from "./find.js";
 import { keyOfOperation } from "./operation-identity.js";
-import { proposalClosed } from "./proposal-refusals.js";
+import { otherAction, proposalClosed } from "./proposal-refusals.js";
 import { wakeWaiters } from "./wake-waiters.js";
 
 /**
@@ -44,7 +38,7 @@ export function decideProposeAction(
   if (known !== undefined) {
     return equalBytes(known.declaration.fingerprint, command.fingerprint)
       ? acceptExisting({ existing: true, proposal: known })
-      : reject(otherAction(known, command));
+      : reject(otherAction(known, command, notAsRecorded));
   }
   const task = found?.task.number ?? 0;
   const refused = refuseNew(run, identity.key, command);
@@ -98,44 +92,20 @@ function refuseNew(run: Run, key: string, command: ProposeAction): Rejection | u
   if (operation !== undefined) {
     return operationIntended(key, operationStatusName(operation.status));
   }
-  return run.proposals.length < limits.proposalsMax ? undefined : tooMany();
+  return run.proposals.length < limits.proposalsMax
+    ? undefined
+    : runIsFull("ProposeAction", "proposals", limits.proposalsMax);
 }
 
-function otherAction(known: Proposal, command: ProposeAction): Rejection {
-  const { declaration } = known;
-  const differs = declaration.target === command.target ? "payload" : "target";
-  return {
-    ...fingerprintConflict({
-      entity: "proposal",
-      id: declaration.key,
-      recorded: declaration.fingerprint,
-      received: command.fingerprint,
-      differs,
-    }),
-    message:
-      `Expected the action under key "${declaration.key}" to be proposed with the recorded ${differs}, but it differs. ` +
-      "What was shown stays; propose the new action with `revises`, or under another key.",
-  };
-}
+const notAsRecorded = (key: string, differs: string): string =>
+  `Expected the action under key "${key}" to be proposed with the recorded ${differs}, but it differs. ` +
+  "What was shown stays; propose the new action with `revises`, or under another key.";
 
 function operationIntended(key: string, status: string): Rejection {
   return illegalTransition(
     "PAWL_ILLEGAL_TRANSITION",
     { entity: "operation", status, command: "ProposeAction", legal: ["propose under another key"] },
     `Expected operation "${key}" not to have been intended, but it is ${status}: an approval would come too late. Propose another action under another key.`,
-  );
-}
-
-function tooMany(): Rejection {
-  return illegalTransition(
-    "PAWL_TOO_LARGE",
-    {
-      entity: "run",
-      status: "RUNNING",
-      command: "ProposeAction",
-      legal: ["report output", "report failure"],
-    },
-    `Expected at most ${limits.proposalsMax} proposals in a run, but this would be one more. Split the work into several runs.`,
   );
 }
 
