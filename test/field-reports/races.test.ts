@@ -1,27 +1,18 @@
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eachTestServer } from "../rpc/support/each-test-server.js";
 import type { World } from "../rpc/support/error-case.js";
 import { claim, leaseRef, oneTask } from "../rpc/support/fixtures.js";
 import { codeAndReason } from "../rpc/support/refusal.js";
-import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
 import { buildWorld } from "../rpc/support/world.js";
 import { claimNow, eventsOf, report, startTask } from "./support/leases.js";
 
 const { method: run } = RunService;
 const { method: reviews } = ReviewService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 describe("two that act on the same version at once", () => {
   test("decide a review once: the other is told that it was decided otherwise", async () => {

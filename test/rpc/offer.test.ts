@@ -1,22 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Offer, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { json, jsonText, oneTask, textOf } from "./support/fixtures.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** A step of a lease. */
 function step(

@@ -3,21 +3,14 @@ import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { ListenError } from "@pawl/server/rpc/port.js";
 import { startServer } from "@pawl/server/rpc/server.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualTime } from "../support/virtual-time.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
+import { eachTestServer } from "./support/each-test-server.js";
+import { openTestServer } from "./support/test-server.js";
 
 const infoPath = "/pawl.v1.AdminService/GetServerInfo";
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** Sends bytes and gives everything that comes back until the connection closes. */
 function exchange(port: number, ...chunks: readonly (string | Uint8Array)[]): Promise<string> {

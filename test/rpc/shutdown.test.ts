@@ -1,23 +1,15 @@
 import { Health, HealthCheckResponse_ServingStatus } from "@pawl/proto/grpc/health/v1/health_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
 import { codeAndReason, Refusal } from "./support/refusal.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** How a stream of answers ends. */
 async function endOf(stream: AsyncIterable<unknown>): Promise<string> {

@@ -2,24 +2,16 @@ import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { claim, complete, json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
 import { askingRun, timer } from "./support/wait-cases.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
 const { method: work } = WorkerService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 describe.each(["grpc", "json"] as const)("a task suspended over %s", (protocol) => {
   test("says what it waits for, comes back with the outcome, and has used no attempt", async () => {

@@ -3,21 +3,13 @@ import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { type ReviewChange, ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { claim, json } from "./support/fixtures.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
 
 const { method: reviews } = ReviewService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** A run whose one attempt fails, and about which a person is asked. */
 async function askAbout(runId: string): Promise<void> {

@@ -4,23 +4,16 @@ import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import type { WatchedEvent, Watcher } from "@pawl/server/kernel/kernel-api.js";
 import { RejectionError } from "@pawl/server/kernel/outcome.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { claim, complete, json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
 import { codeAndReason } from "./support/refusal.js";
 import { override } from "./support/refusing-kernel.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
+import { openTestServer } from "./support/test-server.js";
 
 const { method: run } = RunService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 test.each(["grpc", "json"] as const)(
   "a run is watched over %s from its first event to its end",

@@ -5,24 +5,16 @@ import {
   type StepItemSchema,
   WorkerService,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eachTestServer } from "./support/each-test-server.js";
 import { json, jsonText, oneTask, textOf } from "./support/fixtures.js";
 import { codeAndReason } from "./support/refusal.js";
-import { openTestServer, type TestServer } from "./support/test-server.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
 const { method: work } = WorkerService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** A step of a lease. */
 function step(

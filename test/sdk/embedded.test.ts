@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   Conflict,
   connect,
-  type EmbeddedKernel,
   Fatal,
   fromQueue,
   json,
@@ -18,21 +15,11 @@ import {
   RunFailed,
   task,
 } from "@pawl/sdk";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachEmbedded } from "./support/each-embedded.js";
 import { gate } from "./support/worker-bench.js";
 
-let dir: string;
-let kernel: EmbeddedKernel;
-
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "pawl-sdk-"));
-  kernel = await openKernel({ dir });
-});
-
-afterEach(async () => {
-  await kernel.close({ drainMs: 500 });
-  await rm(dir, { recursive: true, force: true });
-});
+const each = eachEmbedded();
 
 const fetchPage = task("fetch", { input: json<{ url: string }>() }).run(async (_ctx, { url }) => ({
   body: `<${url}>`,
@@ -47,32 +34,34 @@ test("a plan runs, each task with what it needs, and its output is typed", async
     tasks: { fetch: { task: fetchPage }, count: { task: count, needs: ["fetch"] } },
     output: "count",
   });
-  await kernel.worker({ serve: [fetchPage, count] });
-  const run = await kernel.start(
+  await each.kernel.worker({ serve: [fetchPage, count] });
+  const run = await each.kernel.start(
     pages,
     { url: "abc" },
     { runId: "pages-1", labels: { team: "x" } },
   );
   expect(run.existing).toBe(false);
   expect(await run.result({ timeout: "10s" })).toEqual({ length: 5 });
-  const again = await kernel.start(pages, { url: "abc" }, { runId: "pages-1" });
+  const again = await each.kernel.start(pages, { url: "abc" }, { runId: "pages-1" });
   expect(again.existing).toBe(true);
   expect(await again.result({ timeout: "10s" })).toEqual({ length: 5 });
-  await expect(kernel.start(pages, { url: "other" }, { runId: "pages-1" })).rejects.toBeInstanceOf(
-    Conflict,
-  );
+  await expect(
+    each.kernel.start(pages, { url: "other" }, { runId: "pages-1" }),
+  ).rejects.toBeInstanceOf(Conflict);
 });
 
 test("a task alone can be started, with nothing in and nothing out", async () => {
   const nothing = task("nothing").run(() => undefined);
-  await kernel.worker({ serve: [nothing] });
-  expect(await kernel.execute(nothing, undefined, { timeout: "10s" })).toBeUndefined();
+  await each.kernel.worker({ serve: [nothing] });
+  expect(await each.kernel.execute(nothing, undefined, { timeout: "10s" })).toBeUndefined();
 });
 
 test("many runs at once", async () => {
-  await kernel.worker({ serve: [fetchPage], slots: 50 });
+  await each.kernel.worker({ serve: [fetchPage], slots: 50 });
   const outputs = await Promise.all(
-    Array.from({ length: 300 }, (_, number) => kernel.execute(fetchPage, { url: String(number) })),
+    Array.from({ length: 300 }, (_, number) =>
+      each.kernel.execute(fetchPage, { url: String(number) }),
+    ),
   );
   expect(outputs.map(({ body }) => body)).toEqual(
     Array.from({ length: 300 }, (_, number) => `<${number}>`),
@@ -99,8 +88,8 @@ test("a recorded step and a settled operation are not done again by the next att
     if (ctx.attempt < 3) throw new RetryAfter("10ms", `attempt ${ctx.attempt}`);
     return { ...receipt, attempt: ctx.attempt, lastProgress: JSON.stringify(ctx.lastProgress) };
   });
-  await kernel.worker({ serve: [paying] });
-  expect(await kernel.execute(paying, undefined, { runId: "pay", timeout: "20s" })).toEqual({
+  await each.kernel.worker({ serve: [paying] });
+  expect(await each.kernel.execute(paying, undefined, { runId: "pay", timeout: "20s" })).toEqual({
     id: "r-1",
     attempt: 3,
     lastProgress: '{"paid":true}',
@@ -128,8 +117,8 @@ test("a refusal of the sink is thrown the same at every attempt", async () => {
     if (ctx.attempt === 1) throw new RetryAfter("1ms");
     return null;
   });
-  await kernel.worker({ serve: [paying] });
-  expect(await kernel.execute(paying, undefined, { timeout: "10s" })).toBeNull();
+  await each.kernel.worker({ serve: [paying] });
+  expect(await each.kernel.execute(paying, undefined, { timeout: "10s" })).toBeNull();
   expect(calls).toBe(1);
   expect(seen).toMatchObject([
     { name: "Refused", message: "no funds", sinkCode: "declined", data: { limit: 1 } },
@@ -141,8 +130,8 @@ test("a failed run throws its failure with its chain", async () => {
   const broken = task("broken").run(() => {
     throw new Fatal("no use", { cause: new TypeError("deep"), data: { why: 7 } });
   });
-  await kernel.worker({ serve: [broken] });
-  const error = await kernel
+  await each.kernel.worker({ serve: [broken] });
+  const error = await each.kernel
     .execute(broken, undefined, { timeout: "10s" })
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RunFailed);
@@ -163,16 +152,16 @@ test("a cancelled run aborts its attempt, and ends as cancelled", async () => {
       ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)),
     );
   });
-  await kernel.worker({ serve: [slow] });
-  const run = await kernel.start(slow);
+  await each.kernel.worker({ serve: [slow] });
+  const run = await each.kernel.start(slow);
   await started;
   expect(await run.cancel({ reason: "enough" })).toMatchObject({ existing: false });
   await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunCancelled);
 });
 
 test("the events of a run are watched to its end", async () => {
-  await kernel.worker({ serve: [fetchPage] });
-  const run = await kernel.start(fetchPage, { url: "x" });
+  await each.kernel.worker({ serve: [fetchPage] });
+  const run = await each.kernel.start(fetchPage, { url: "x" });
   const events: RunEvent[] = [];
   for await (const event of run.watch()) events.push(event);
   expect(events.map(({ number }) => number)).toEqual(events.map((_, place) => place + 1));
@@ -192,9 +181,9 @@ test("an effect without a worker happens once for its key, and its payload is co
     },
   });
   const once = { scope: "namespace", key: "invoice-4711" } as const;
-  expect(await kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
-  expect(await kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
-  await expect(kernel.perform(charge, { cents: 6 }, once)).rejects.toBeInstanceOf(Conflict);
+  expect(await each.kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
+  expect(await each.kernel.perform(charge, { cents: 5 }, once)).toEqual({ id: "r-5" });
+  await expect(each.kernel.perform(charge, { cents: 6 }, once)).rejects.toBeInstanceOf(Conflict);
   expect(calls).toBe(1);
 });
 
@@ -204,8 +193,8 @@ test("content above the inline bound arrives whole", async () => {
     text,
     length: text.length,
   }));
-  await kernel.worker({ serve: [echo] });
-  const output = await kernel.execute(echo, { text: big }, { timeout: "10s" });
+  await each.kernel.worker({ serve: [echo] });
+  const output = await each.kernel.execute(echo, { text: big }, { timeout: "10s" });
   expect(output).toEqual({ text: big, length: 60_000 });
 });
 
@@ -215,8 +204,8 @@ test("an output above the message bound fails its task for good, and says so", a
     attempts++;
     return "x".repeat(5_000_000);
   });
-  await kernel.worker({ serve: [huge] });
-  const error = await kernel
+  await each.kernel.worker({ serve: [huge] });
+  const error = await each.kernel
     .execute(huge, undefined, { timeout: "10s" })
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RunFailed);
@@ -225,12 +214,14 @@ test("an output above the message bound fails its task for good, and says so", a
 });
 
 test("what was acknowledged goes on after the kernel was opened anew", async () => {
-  const run = await kernel.start(fetchPage, { url: "x" }, { runId: "later" });
+  const run = await each.kernel.start(fetchPage, { url: "x" }, { runId: "later" });
   expect(run.existing).toBe(false);
-  await kernel.close();
-  kernel = await openKernel({ dir });
-  await kernel.worker({ serve: [fetchPage] });
-  expect(await kernel.run("later", fetchPage).result({ timeout: "10s" })).toEqual({ body: "<x>" });
+  await each.kernel.close();
+  each.kernel = await openKernel({ dir: each.dir });
+  await each.kernel.worker({ serve: [fetchPage] });
+  expect(await each.kernel.run("later", fetchPage).result({ timeout: "10s" })).toEqual({
+    body: "<x>",
+  });
 });
 
 test("an effect with large content is called with what was recorded, with and without a worker", async () => {
@@ -246,11 +237,11 @@ test("an effect with large content is called with what was recorded, with and wi
   });
   const text = "é".repeat(100_000);
   const sending = task("sending").run((ctx) => ctx.perform(send, { text }, { target: "t" }));
-  await kernel.worker({ serve: [sending] });
-  expect(await kernel.execute(sending, undefined, { timeout: "20s" })).toEqual({ text });
+  await each.kernel.worker({ serve: [sending] });
+  expect(await each.kernel.execute(sending, undefined, { timeout: "20s" })).toEqual({ text });
   const once = { scope: "namespace", key: "big" } as const;
-  expect(await kernel.perform(send, { text }, once)).toEqual({ text });
-  expect(await kernel.perform(send, { text }, once)).toEqual({ text });
+  expect(await each.kernel.perform(send, { text }, once)).toEqual({ text });
+  expect(await each.kernel.perform(send, { text }, once)).toEqual({ text });
   expect(seen).toEqual([100_000, 100_000]);
 });
 
@@ -260,13 +251,13 @@ test("a task that a plan sends to another queue is served from there", async () 
     tasks: { a: { task: greet }, b: { task: greet, queue: "slow" } },
     output: "b",
   });
-  await kernel.worker({ serve: [greet, fromQueue(greet, "slow")] });
-  expect(await kernel.execute(elsewhere, undefined, { timeout: "20s" })).toBe("greet");
-  await expect(kernel.worker({ serve: [greet, greet] })).rejects.toThrow(/given twice/);
+  await each.kernel.worker({ serve: [greet, fromQueue(greet, "slow")] });
+  expect(await each.kernel.execute(elsewhere, undefined, { timeout: "20s" })).toBe("greet");
+  await expect(each.kernel.worker({ serve: [greet, greet] })).rejects.toThrow(/given twice/);
 });
 
 test("a worker that the kernel refuses is told, and does not try for ever", async () => {
-  const other = connect({ url: `unix:${join(dir, "kernel.sock")}`, namespace: "nowhere" });
+  const other = connect({ url: `unix:${join(each.dir, "kernel.sock")}`, namespace: "nowhere" });
   await expect(other.worker({ serve: [fetchPage] })).rejects.toMatchObject({
     code: "PAWL_NAMESPACE_NOT_FOUND",
   });
@@ -283,5 +274,5 @@ test("a start that does not fit into a message is refused before it is sent", as
     input: json<{ url: string }>(),
     tasks: { a: { task: fetchPage, input: { url: padding } } },
   });
-  await expect(kernel.start(padded, big)).rejects.toMatchObject({ code: "PAWL_TOO_LARGE" });
+  await expect(each.kernel.start(padded, big)).rejects.toMatchObject({ code: "PAWL_TOO_LARGE" });
 });

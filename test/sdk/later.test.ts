@@ -1,22 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { DefinitionInvalid, type EmbeddedKernel, later, openKernel, task } from "@pawl/sdk";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { DefinitionInvalid, later, task } from "@pawl/sdk";
+import { expect, test } from "vitest";
+import { eachEmbedded } from "./support/each-embedded.js";
 
-let dir: string;
-let kernel: EmbeddedKernel;
-
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "pawl-sdk-"));
-  kernel = await openKernel({ dir });
-});
-
-afterEach(async () => {
-  await kernel.close({ drainMs: 500 });
-  await rm(dir, { recursive: true, force: true });
-});
+const each = eachEmbedded();
 
 test("a handler that says later gives its task back, uses no attempt, and is heard with its reason", async () => {
   let calls = 0;
@@ -26,8 +13,8 @@ test("a handler that says later gives its task back, uses no attempt, and is hea
       throw later(calls === 1 && ctx.leaseVersion === 1 ? "1s" : "1ms", "the bank is closed");
     return { price, attempt: ctx.attempt };
   });
-  await kernel.worker({ serve: [closed] });
-  const run = await kernel.start(closed, undefined, { runId: "r" });
+  await each.kernel.worker({ serve: [closed] });
+  const run = await each.kernel.start(closed, undefined, { runId: "r" });
   await expect.poll(async () => (await run.task("main")).status).toBe(TaskStatus.BACKOFF);
   expect((await run.get()).why).toMatch(
     /^Task "main" waits \d+ m?s for attempt 1 of 1: its worker gave it back \("the bank is closed"\)\.$/,

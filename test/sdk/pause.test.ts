@@ -1,30 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
-import { type EmbeddedKernel, json, openKernel, operation, RunPaused, task } from "@pawl/sdk";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { json, operation, RunPaused, task } from "@pawl/sdk";
+import { expect, test } from "vitest";
+import { eachEmbedded } from "./support/each-embedded.js";
 import { gate } from "./support/worker-bench.js";
 
-let dir: string;
-let kernel: EmbeddedKernel;
-
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "pawl-sdk-"));
-  kernel = await openKernel({ dir });
-});
-
-afterEach(async () => {
-  await kernel.close({ drainMs: 500 });
-  await rm(dir, { recursive: true, force: true });
-});
+const each = eachEmbedded();
 
 test("a paused run offers nothing, and goes on when it is resumed", async () => {
   const fine = task("fine").run(() => "fine");
-  const run = await kernel.start(fine, undefined, { runId: "r1" });
+  const run = await each.kernel.start(fine, undefined, { runId: "r1" });
   expect(await run.pause({ reason: "wait" })).toMatchObject({ existing: false, version: 2 });
   expect(await run.pause()).toMatchObject({ existing: true, version: 2 });
-  await kernel.worker({ serve: [fine] });
+  await each.kernel.worker({ serve: [fine] });
   const view = await run.get();
   expect(view).toMatchObject({
     status: RunStatus.PAUSED,
@@ -73,8 +60,8 @@ test("an attempt that comes to an effect while its run is paused gives its task 
       return { id: "swallowed" };
     }
   });
-  await kernel.worker({ serve: [paying] });
-  const run = await kernel.start(paying, undefined, { runId: "pay" });
+  await each.kernel.worker({ serve: [paying] });
+  const run = await each.kernel.start(paying, undefined, { runId: "pay" });
   for await (const event of run.watch()) if (event.type === "TaskLeased") break;
   await expect.poll(() => did).toEqual(["price"]);
   await run.pause({ reason: "look first" });

@@ -6,21 +6,12 @@ import {
   type WatchRunsResponse,
   WatchRunsResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachTestServer } from "../rpc/support/each-test-server.js";
 import { json, oneTask } from "../rpc/support/fixtures.js";
 import { toRefusal } from "../rpc/support/grpc-client.js";
-import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 /** A watch of all runs that a test reads when it wants to. */
 function watch(): ClientReadableStream<WatchRunsResponse> {

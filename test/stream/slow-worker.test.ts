@@ -1,22 +1,13 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { eachTestServer } from "../rpc/support/each-test-server.js";
 import { json, oneTask } from "../rpc/support/fixtures.js";
-import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
 import { TestWorker } from "../rpc/support/worker.js";
 
 const { method } = RunService;
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 const runCount = 400;
 

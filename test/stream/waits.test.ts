@@ -2,19 +2,10 @@ import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { type Client, connect, json as jsonType, plan, task } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eachTestServer } from "../rpc/support/each-test-server.js";
 import { claim, complete, oneTask } from "../rpc/support/fixtures.js";
-import { openTestServer, type TestServer } from "../rpc/support/test-server.js";
 
-let server: TestServer;
-
-beforeEach(async () => {
-  server = await openTestServer();
-});
-
-afterEach(async () => {
-  await server.close();
-  expect(server.faults).toEqual([]);
-});
+const server = eachTestServer();
 
 describe("a wait that is sent with its start, or right behind it", () => {
   test("never overtakes it on one stream, also before the start is durable", async () => {
