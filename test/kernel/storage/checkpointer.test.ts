@@ -1,12 +1,21 @@
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { decodeEvents } from "@pawl/server/kernel/decode-events.js";
 import { readRow } from "@pawl/server/kernel/storage/stored-run.js";
 import { readChunk } from "@pawl/server/log/chunk.js";
 import { chunkKey, rangeOfKind, runKey } from "@pawl/server/log/key.js";
 import { readMeta } from "@pawl/server/log/meta.js";
 import { describe, expect, it } from "vitest";
-import { startRun } from "../../core/support/commands.js";
+import { leaseTask, startRun } from "../../core/support/commands.js";
+import { planOf } from "../../core/support/plans.js";
+import { propose } from "../../core/support/proposals.js";
 import { MemoryKernel, testPartition } from "../../support/kernel.js";
 import { finish, lease, onePlan, runOf, segmentsOf, start } from "./support/one-run.js";
+
+/** A plan whose tasks lie in rows of their own. */
+const largePlan = planOf(
+  Object.fromEntries(Array.from({ length: 80 }, (_, number) => [`task-${number}`, {}])),
+);
 
 async function sealedIn(memory: MemoryKernel): Promise<string[]> {
   const segments = await segmentsOf(memory.kernel.store);
@@ -225,6 +234,84 @@ describe("what stays in memory", () => {
     expect(memory.kernel.residency.findRun("default", "late")).toBeUndefined();
     await memory.time.advance(3000);
     expect(await waiting).toMatchObject({ accepted: true });
+  });
+});
+
+describe("while the checkpointer lags behind", () => {
+  /** A kernel that lags, with `r0` open and settled. */
+  async function lagging(): Promise<MemoryKernel> {
+    const memory = await MemoryKernel.create({ lagBytes: 500, beginBytes: 1_000_000 });
+    for (let index = 0; !memory.kernel.checkpointer.isLagging(); index++) {
+      await start(memory, `r${index}`);
+    }
+    return memory;
+  }
+
+  it("has a start wait that begins a run once more, and lets one that only finds it through", async () => {
+    const memory = await lagging();
+    const again = startRun(onePlan, {
+      ...{ runId: "r0", requestId: "q2", onExisting: OnExisting.REPLACE_OPEN },
+    });
+    const waiting = memory.kernel.ask(runOf("r0"), again);
+    const found = memory.kernel.ask(runOf("r0"), startRun(onePlan, { runId: "r0" }));
+    await memory.time.settle();
+    expect(await found).toMatchObject({ accepted: true, reply: { existing: true } });
+    const incarnation = () => memory.kernel.residency.resident(1)?.run.incarnation;
+    expect(incarnation()).toBe(1);
+    await memory.time.advance(3000);
+    expect(await waiting).toMatchObject({ accepted: true, reply: { existing: false } });
+    const sent = memory.kernel.ask(runOf("r0"), again);
+    await memory.time.settle();
+    expect(await sent).toMatchObject({ accepted: true, reply: { existing: true } });
+  });
+
+  it("has a proposal wait that makes an operation of scope NAMESPACE", async () => {
+    const memory = await lagging();
+    const ledger = {
+      kind: "ledger",
+      namespace: "default",
+      operationKey: "default/mail/1",
+    } as const;
+    const waiting = memory.kernel.ask(
+      ledger,
+      propose(0, { lease: undefined, scope: OperationScope.NAMESPACE, key: "1" }),
+    );
+    await memory.time.settle();
+    expect(memory.kernel.loop.postponedStarts).toBe(1);
+    await memory.time.advance(3000);
+    expect(await waiting).toMatchObject({ accepted: true });
+    expect(memory.kernel.loop.postponedStarts).toBe(0);
+  });
+});
+
+describe("a run that was set aside and applies again", () => {
+  it("loses nothing that a run did after its last good rows", async () => {
+    const memory = await MemoryKernel.create();
+    const number = await start(memory, "r1", largePlan);
+    await memory.time.advance(2000);
+    expect(runRowOf(memory, number)?.row).toMatchObject({ eventCount: 1, split: true });
+    await lease(memory, "r1");
+    const resident = memory.kernel.residency.resident(number);
+    if (resident === undefined) {
+      throw new Error("no resident");
+    }
+    resident.isSound = false;
+    resident.run.fault = "CompleteTask: CorruptHistory: a bug";
+    resident.run.tasks = [];
+    await memory.time.advance(2000);
+    expect(runRowOf(memory, number)?.row).toMatchObject({ eventCount: 1, chunkCount: 2 });
+    await memory.close();
+    await memory.open();
+    expect((await memory.kernel.load(number))?.run).toMatchObject({ eventCount: 2, fault: "" });
+    const leased = memory.kernel.ask(runOf("r1"), { ...leaseTask(0), task: 1 });
+    await memory.time.settle();
+    expect(await leased).toMatchObject({ accepted: true });
+    await memory.time.advance(2000);
+    expect(runRowOf(memory, number)?.row).toMatchObject({ eventCount: 3, fault: "" });
+    await memory.close();
+    await memory.open();
+    const [first, second] = (await memory.kernel.load(number))?.run.tasks ?? [];
+    expect([first, second]).toMatchObject([{ leaseVersion: 1 }, { leaseVersion: 1 }]);
   });
 });
 

@@ -20,7 +20,7 @@ import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
 import { readPages } from "../../log/store-scan.js";
-import type { StoredState } from "../resident.js";
+import { nothingStored, type StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
 import type { KeyMaker } from "./key-maker.js";
 import { replay } from "./replay.js";
@@ -127,24 +127,14 @@ export function restore(
 ): StoredRun {
   const nextEventNumber = nextEventOf(source, runNumber, row);
   const chunks = chunkPointOfRow(row, nextEventNumber);
-  const { run, isSound } = stateOf(source, runNumber, row, parts);
+  const { run, isSound, rows } = stateOf(source, runNumber, { row, nextEventNumber }, parts);
   if (isSound && run.eventCount < nextEventNumber - 1) {
     throw new StoreDamaged(
       `Expected the rows of run ${runNumber} to be as of event ${nextEventNumber - 1}, but they are as of ${run.eventCount}`,
       { key: toHex(source.keys.run(runNumber)) },
     );
   }
-  const stored: StoredState = {
-    event: row.eventCount,
-    chunks,
-    parts: row.split ? partVersions(run) : undefined,
-    index: isSound ? indexOf(source, runNumber, run) : new Map(),
-    incarnation: run.incarnation,
-    operationKeys: operationKeysOf(run),
-    proposalKeys: run.proposals.length,
-    bytes,
-  };
-  return { run, stored, isSound };
+  return { run, stored: { event: row.eventCount, chunks, ...rows, bytes }, isSound };
 }
 
 /** Slices of chunks with events after a number, in order. @throws StoreDamaged */
@@ -192,48 +182,107 @@ function nextEventOf(source: RowSource, runNumber: number, row: RunRowShape): nu
     : chunkPointOf(chunkAt(source, runNumber, row.chunkCount - 1)).nextEventNumber;
 }
 
+/** What the rows hold, as the next checkpoint compares it. */
+type RowStamps = Pick<
+  StoredState,
+  "parts" | "index" | "incarnation" | "operationKeys" | "proposalKeys"
+>;
+
 function stateOf(
   source: RowSource,
   runNumber: number,
-  row: RunRowShape,
+  at: { readonly row: RunRowShape; readonly nextEventNumber: number },
   parts: PartRows,
-): { readonly run: MutableRun; readonly isSound: boolean } {
+): { readonly run: MutableRun; readonly isSound: boolean; readonly rows: RowStamps } {
+  const { row } = at;
+  let rows: RowStamps = unknownRows;
   try {
-    const state =
-      row.eventCount === 0 ? undefined : restoreRun({ run: row, ...parts }, source.plans);
-    return { run: fromHistory(source, runNumber, row, state), isSound: true };
-  } catch (error) {
-    if (!(error instanceof CorruptHistory)) {
-      throw error;
+    if (row.eventCount !== 0) {
+      const run = restoreRun({ run: row, ...parts }, source.plans);
+      rows = stampsOf(source, runNumber, run, row.split);
+      if (run.eventCount === at.nextEventNumber - 1) {
+        return { run, isSound: true, rows };
+      }
     }
+  } catch (error) {
+    requireCorrupt(error);
   }
   try {
-    return { run: fromHistory(source, runNumber, row, undefined), isSound: true };
+    // Not from the rows on: their fault is not one of the history.
+    return fromHistory(source, runNumber, row, rows);
   } catch (error) {
-    if (!(error instanceof CorruptHistory)) {
-      throw error;
-    }
-    return { run: faultedRun(row, error), isSound: false };
+    requireCorrupt(error);
+    return { run: faultedRun(row, error), isSound: false, rows };
   }
 }
 
-/** Brings a state to the end of its chunks; usually it is there. */
+function requireCorrupt(error: unknown): asserts error is CorruptHistory {
+  if (!(error instanceof CorruptHistory)) {
+    throw error;
+  }
+}
+
+/** Makes a state from all chunks. What is not known of the rows is found on the way, as of the event that they are of. */
 function fromHistory(
   source: RowSource,
   runNumber: number,
   row: RunRowShape,
-  state: MutableRun | undefined,
-): MutableRun {
-  if (state !== undefined && row.fault === "") {
-    return state;
-  }
-  const range = { chunkCount: row.chunkCount, after: state?.eventCount ?? 0 };
-  const run = replay(state, chunkSlices(source, runNumber, range), source.plans);
+  known: RowStamps,
+): { readonly run: MutableRun; readonly isSound: true; readonly rows: RowStamps } {
+  const slices = [...chunkSlices(source, runNumber, { chunkCount: row.chunkCount, after: 0 })];
+  const ofRows = slices.filter(({ firstEventNumber }) => firstEventNumber <= row.eventCount);
+  const then = replay(undefined, ofRows, source.plans);
+  const unread =
+    then === undefined || known !== unknownRows
+      ? undefined
+      : stampsOf(source, runNumber, then, row.split);
+  const steps = then?.steps.length ?? 0;
+  const run = replay(then, slices, source.plans);
   if (run === undefined) {
     throw new CorruptHistory(`a history of run ${runNumber}`, "it has no event");
   }
-  return run;
+  const isSame = run.incarnation === unread?.incarnation;
+  const rows = unread === undefined ? known : asUnwritten(unread, isSame ? 0 : steps);
+  return { run, isSound: true, rows };
 }
+
+/** The stamps of a state, of which no row fits: each part is written again. */
+function asUnwritten({ parts, ...stamps }: RowStamps, steps: number): RowStamps {
+  const none = (versions: readonly number[]): number[] => versions.map(() => 0);
+  return {
+    ...stamps,
+    parts:
+      parts === undefined
+        ? undefined
+        : {
+            tasks: none(parts.tasks),
+            operations: none(parts.operations),
+            reviews: none(parts.reviews),
+            waits: none(parts.waits),
+            proposals: none(parts.proposals),
+            signals: none(parts.signals),
+            inputs: none(parts.inputs),
+            steps,
+          },
+  };
+}
+
+function stampsOf(
+  source: RowSource,
+  runNumber: number,
+  run: MutableRun,
+  isSplit: boolean,
+): RowStamps {
+  return {
+    parts: isSplit ? partVersions(run) : undefined,
+    index: indexOf(source, runNumber, run),
+    incarnation: run.incarnation,
+    operationKeys: operationKeysOf(run),
+    proposalKeys: run.proposals.length,
+  };
+}
+
+const unknownRows: RowStamps = nothingStored;
 
 /** What can be said of a run whose history does not apply: it is found, refused and shown as faulted. */
 export function faultedRun(
