@@ -9,6 +9,7 @@ import { FaultLog } from "./fault-log.js";
 import { findForWork } from "./find-for-work.js";
 import type { KernelClock } from "./kernel-clock.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
+import { isNewWork } from "./new-work.js";
 import { OpenWork } from "./open-work.js";
 import { damaged, type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
 import { ParkedCommands, parkedWait, parkingOf } from "./parked-commands.js";
@@ -187,7 +188,7 @@ export class Loop {
     if (found === "later") {
       return;
     }
-    if (found === undefined && this.#mustWait(command)) {
+    if (this.#parts.isLagging() && isNewWork(target, command, found?.run)) {
       const refusal = this.#postponed.add({ target, command, caller, to });
       if (refusal !== undefined) {
         this.answer(to.receiver, to.tag, { accepted: false, rejection: refusal });
@@ -362,12 +363,6 @@ export class Loop {
   close(): void {
     this.work.close();
     this.#turns.stop();
-  }
-
-  #mustWait(command: Command): boolean {
-    return (
-      (command.kind === "StartRun" || command.kind === "IntendOperation") && this.#parts.isLagging()
-    );
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Command } from "../core/command.js";
 import type { Rejection } from "../core/rejection.js";
+import { bytesOfCommand, mayOpenLedger } from "./new-work.js";
 import type { Target } from "./outcome.js";
 
 /** Bytes of commands that may wait for their runs to be read; beyond it new work is refused. */
@@ -49,13 +50,7 @@ export class ParkedCommands {
 
 /** How a command counts while its run is read. */
 export function parkingOf(target: Target, command: Command): Parking {
-  const isNewWork =
-    command.kind === "StartRun" || (command.kind === "IntendOperation" && target.kind === "ledger");
-  let bytes = ownBytes + (command.kind === "StartRun" ? command.plan.bytes.length : 0);
-  for (const part of Object.values(command)) {
-    if (part instanceof Uint8Array || typeof part === "string") {
-      bytes += part.length;
-    }
-  }
-  return { bytes, isNewWork };
+  const isNewWork = command.kind === "StartRun" || mayOpenLedger(target, command);
+  const planBytes = command.kind === "StartRun" ? command.plan.bytes.length : 0;
+  return { bytes: ownBytes + planBytes + bytesOfCommand(command), isNewWork };
 }

@@ -1,6 +1,7 @@
 import type { Caller } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { Rejection } from "../core/rejection.js";
+import { bytesOfCommand } from "./new-work.js";
 import type { Receiver, Target } from "./outcome.js";
 
 /** A start that waits for the checkpointer. */
@@ -55,14 +56,9 @@ export class PostponedStarts {
 
 /** What a start keeps in memory while it waits; the plan is the one before's when both are of one workflow. */
 function bytesOf(command: Command, before: Command | undefined): number {
-  if (command.kind === "IntendOperation") {
-    return command.payload?.length ?? 0;
-  }
-  if (command.kind !== "StartRun") {
-    return 0;
-  }
-  const isPlanShared = before?.kind === "StartRun" && before.plan === command.plan;
-  return (command.input?.length ?? 0) + (isPlanShared ? 0 : command.plan.bytes.length);
+  const isPlanShared =
+    command.kind !== "StartRun" || (before?.kind === "StartRun" && before.plan === command.plan);
+  return bytesOfCommand(command) + (isPlanShared ? 0 : command.plan.bytes.length);
 }
 
 function tooMany(bound: string): Rejection {

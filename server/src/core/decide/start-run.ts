@@ -38,6 +38,11 @@ export function decideStartRun(
     : signalExisting(run, command, ctx);
 }
 
+/** True when a start begins a run that exists once more: then it is new work as a first start is. */
+export function isRestart(run: Run, { requestId, onExisting }: StartRun): boolean {
+  return !isRemembered(run, requestId) && mustRestart(run, onExisting);
+}
+
 function startedOf(command: StartRun, ctx: DecideContext): Started {
   return {
     case: "runStarted",
