@@ -3,13 +3,13 @@ import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { decodeEvents } from "@pawl/server/kernel/decode-events.js";
 import { readRow } from "@pawl/server/kernel/storage/stored-run.js";
 import { readChunk } from "@pawl/server/log/chunk.js";
-import { chunkKey, rangeOfKind, runKey } from "@pawl/server/log/key.js";
+import { chunkKey, rangeOfKind, runKey, stepKey, taskKey } from "@pawl/server/log/key.js";
 import { readMeta } from "@pawl/server/log/meta.js";
 import { describe, expect, it } from "vitest";
-import { leaseTask, startRun } from "../../core/support/commands.js";
+import { leaseTask, recordStep, startRun } from "../../core/support/commands.js";
 import { planOf } from "../../core/support/plans.js";
 import { propose } from "../../core/support/proposals.js";
-import { MemoryKernel, testPartition } from "../../support/kernel.js";
+import { MemoryKernel, testFence, testPartition } from "../../support/kernel.js";
 import { finish, lease, onePlan, runOf, segmentsOf, start } from "./support/one-run.js";
 
 /** A plan whose tasks lie in rows of their own. */
@@ -312,6 +312,30 @@ describe("a run that was set aside and applies again", () => {
     await memory.open();
     const [first, second] = (await memory.kernel.load(number))?.run.tasks ?? [];
     expect([first, second]).toMatchObject([{ leaseVersion: 1 }, { leaseVersion: 1 }]);
+  });
+
+  it("is written whole where its rows gave no state", async () => {
+    const memory = await MemoryKernel.create();
+    const number = await start(memory, "r1", largePlan);
+    await lease(memory, "r1");
+    const recorded = memory.kernel.ask(runOf("r1"), recordStep(1));
+    await memory.time.settle();
+    expect(await recorded).toMatchObject({ accepted: true });
+    await memory.time.advance(2000);
+    const inRun = { partition: testPartition, runNumber: number, number: 0 };
+    const lost = [taskKey.encode(inRun), stepKey.encode(inRun)];
+    await memory.kernel.store.putRows({ puts: [], deletes: lost, ranges: [] }, testFence);
+    memory.powerCut();
+    await memory.open();
+    const leased = memory.kernel.ask(runOf("r1"), { ...leaseTask(0), task: 1 });
+    await memory.time.settle();
+    expect(await leased).toMatchObject({ accepted: true });
+    await memory.time.advance(2000);
+    for (const key of lost) {
+      expect(memory.kernel.store.get(key)).toBeDefined();
+    }
+    const { row } = runRowOf(memory, number) ?? {};
+    expect(row).toMatchObject({ eventCount: 4, fault: "", split: true });
   });
 });
 
