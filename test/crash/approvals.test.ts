@@ -4,22 +4,20 @@ import { join } from "node:path";
 import { type Client, connect, json, operation, type ProposalInfo, task } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KernelProcess, startKernel } from "./support/crashing-kernel.js";
+import { dieAt } from "./support/death.js";
 
 let dir: string;
 let kernels: KernelProcess[];
 let client: Client | undefined;
 let calls: unknown[];
-let isOver: boolean;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "pawl-crash-"));
   kernels = [];
   calls = [];
-  isOver = false;
 });
 
 afterEach(async () => {
-  isOver = true;
   await client?.close({ drainMs: 0 });
   for (const kernel of kernels) kernel.kill();
   await Promise.all(kernels.map((kernel) => kernel.ended));
@@ -60,7 +58,10 @@ async function approveOnce(using: Client): Promise<void> {
   }
 }
 
-/** Which commits: from the proposal to the observation. And the first checkpoints, which may come at any time between. */
+/** Nobody serves it. */
+const unserved = task("unserved", { input: json<null>() });
+
+/** Which commits: from the proposal to the observation. And the first checkpoints, which may come at any time between, or behind it. */
 const cases = [
   ...["segment:before", "segment:after"].flatMap((point) =>
     [2, 3, 4, 5, 6].map((count) => [point, count] as const),
@@ -83,8 +84,10 @@ describe("a kernel that dies between proposing and performing", () => {
         await approveOnce(using);
         return await run.result({ timeout: "60s" });
       })();
-      // It may die after all is done, or not come so far: `every-boundary` walks every point.
-      void first.kernel.ended.then(() => (isOver ? undefined : start(undefined, first.port)));
+      await dieAt(first.kernel, point, done, (turn) =>
+        using.start(unserved, null, { runId: `more-${turn}` }),
+      );
+      await start(undefined, first.port);
       expect(await done).toEqual({ receipt: 1 });
       expect(calls).toEqual([{ cents: 1200 }]);
       const proposals: ProposalInfo[] = [];

@@ -13,6 +13,7 @@ import {
   restoreFolder,
   startKernel,
 } from "./support/crashing-kernel.js";
+import { dieAt, expectDeathAt } from "./support/death.js";
 import { connectWorkload, type Workload } from "./support/workload.js";
 
 let dir: string;
@@ -44,15 +45,6 @@ async function portOf(kernel: KernelProcess): Promise<number> {
   throw new Error(`the kernel ended before it listened: ${(await kernel.ended).errors}`);
 }
 
-/** Fails when the kernel never came to the boundary: then it did not kill itself. */
-async function expectDeathAt(kernel: KernelProcess, point: string): Promise<void> {
-  const { how, errors } = await kernel.ended;
-  expect({ how, errors }).toEqual({
-    how: "SIGKILL",
-    errors: expect.stringContaining(`crash point ${point} reached`),
-  });
-}
-
 async function expectAllDoneOnce({ acknowledged, calls, outputs }: Workload): Promise<void> {
   const said = await outputs();
   expect(acknowledged).toHaveLength(12);
@@ -69,12 +61,9 @@ async function dieAtWork(crashAt: string, point: string, work: (w: Workload) => 
   const kernel = start({ crashAt });
   const port = await portOf(kernel);
   workload = await connectWorkload(port);
-  const { outputs } = workload;
+  const { outputs, startMore } = workload;
   const started = work(workload);
-  // A boundary that the whole workload never came to shows as an orderly end.
-  const worked = started.then(outputs).then(() => kernel.askToEnd());
-  await Promise.race([kernel.ended, worked]);
-  await expectDeathAt(kernel, point);
+  await dieAt(kernel, point, started.then(outputs), startMore);
   await portOf(start({ port }));
   await started;
   await expectAllDoneOnce(workload);

@@ -15,6 +15,8 @@ export interface Workload {
   start(): Promise<void>;
   /** Starts so many runs that nobody works on, 30 KB each: what makes a log long. Resolves when all are acknowledged. */
   fill(runs: number): Promise<void>;
+  /** Starts one more run that nobody works on, with content that is kept apart from the log. Each turn starts another. */
+  startMore(turn: number): Promise<void>;
   /** Waits until all acknowledged runs have completed, and gives their outputs by run id. */
   outputs(): Promise<ReadonlyMap<string, string>>;
   /** Ids of the runs whose start was acknowledged. */
@@ -69,6 +71,10 @@ export async function connectWorkload(port: number): Promise<Workload> {
         );
         await Promise.all(batch);
       }
+    },
+    startMore: async (turn) => {
+      const input = { name: "more", padding: "x".repeat(longPadding) };
+      await client.start(unserved, input, { runId: `more-${turn}` });
     },
     outputs: async () => {
       const said = new Map<string, string>();
