@@ -219,11 +219,18 @@ export class MemoryKernel {
     return memory;
   }
 
-  /** Opens a kernel on what the disk holds. */
-  async open(options: MemoryStoreOptions = {}): Promise<TestKernel> {
+  /**
+   * Opens a kernel on what the disk holds.
+   *
+   * @param wrap puts something between the kernel and its store.
+   */
+  async open(
+    options: MemoryStoreOptions = {},
+    wrap: (store: Store) => Store = (store) => store,
+  ): Promise<TestKernel> {
     const { time } = this;
     this.#kernel = await TestKernel.open({
-      store: this.disk.open({ epoch: testFence.epoch, ...options }),
+      store: wrap(this.disk.open({ epoch: testFence.epoch, ...options })),
       time: { clock: time, timers: time },
       checkpoint: this.#checkpoint,
       observer: this.observer,

@@ -1,6 +1,4 @@
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
-import type { Run } from "../../core/state.js";
-import { isRunOpen } from "../../core/transitions.js";
 import { readU64 } from "../../log/bytes.js";
 import { rangeOfKind, rangeOfPrefix, visibilityKey } from "../../log/key.js";
 import type { KeyRange, Store } from "../../log/store.js";
@@ -12,43 +10,23 @@ const pageRows = 2000;
 /** Where the run number lies in a visibility key, from its end: behind it only the part's number follows. */
 const runNumberFromEnd = 12;
 
-/** States of a run that has not ended. */
-const openStatuses: readonly number[] = Object.values(RunStatus).filter((status) =>
-  isRunOpen(status),
-);
-
 /**
- * A walk over the index rows of all runs that have not ended, while no row changes. Runs that are read meanwhile are counted by whoever
- * reads them, unless the walk has passed them.
+ * A walk over one index row of each run that has not ended: a paused one stands among the running ones as well. Rows may change meanwhile; those of
+ * a run that nobody reads do not.
+ *
+ * @param take called with the number of each run, in pages; false ends the walk.
  */
-export class OpenRunWalk {
-  /** By namespace and state: the last run number that the walk has passed. */
-  readonly #passed = new Map<string, number>();
-
-  /** True when the run's row was counted; for a run that is as its row says. */
-  hasPassed({ namespace, status }: Run, runNumber: number): boolean {
-    return runNumber <= (this.#passed.get(`${status}:${namespace}`) ?? -1);
-  }
-
-  /** @param take called with the number of each run, in pages; false ends the walk. */
-  async walk(
-    store: Store,
-    partition: number,
-    take: (runNumbers: readonly number[]) => boolean,
-  ): Promise<void> {
-    for await (const namespace of namespacesOf(store, partition)) {
-      for (const status of openStatuses) {
-        const name = `${status}:${namespace}`;
-        const listed = { partition, namespace, field: listField.status, value: `${status}` };
-        const range = rangeOfPrefix(visibilityKey.prefix(listed));
-        for await (const page of readPages(store, range, pageRows)) {
-          const runNumbers = page.map(({ key }) => readU64(key, key.length - runNumberFromEnd));
-          this.#passed.set(name, runNumbers.at(-1) ?? 0);
-          if (!take(runNumbers)) {
-            return;
-          }
-        }
-        this.#passed.set(name, Number.POSITIVE_INFINITY);
+export async function walkOpenRuns(
+  store: Store,
+  partition: number,
+  take: (runNumbers: readonly number[]) => boolean,
+): Promise<void> {
+  const open = { partition, field: listField.status, value: `${RunStatus.RUNNING}` };
+  for await (const namespace of namespacesOf(store, partition)) {
+    const range = rangeOfPrefix(visibilityKey.prefix({ ...open, namespace }));
+    for await (const page of readPages(store, range, pageRows)) {
+      if (!take(page.map(({ key }) => readU64(key, key.length - runNumberFromEnd)))) {
+        return;
       }
     }
   }

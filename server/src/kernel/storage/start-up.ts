@@ -8,7 +8,7 @@ import { NumberSet } from "../number-set.js";
 import type { Timers } from "../ports.js";
 import type { Resident } from "../resident.js";
 import type { Checkpointer } from "./checkpointer.js";
-import { OpenRunWalk } from "./count-open-runs.js";
+import { walkOpenRuns } from "./count-open-runs.js";
 import { readLeaseRow } from "./index-rows.js";
 import { ReadyQueueNames } from "./ready-queue-names.js";
 import type { Recovery } from "./recovery.js";
@@ -35,7 +35,7 @@ const loadsPerRelief = 1000;
 
 /**
  * What goes on in the background after a start, while the kernel serves: leases, ready tasks and timers are paged in from their rows,
- * and the runs that the tail of the log touched are read. Then the checkpointer begins.
+ * and the runs that the tail of the log touched are read. Then the checkpointer begins, and runs that are open are counted.
  *
  * Rows are read as they were at the horizon. For a run that is in memory, or in the tail, they may be old; its state says better what
  * is open in it, and is asked when the run is read. So each run is registered by exactly one of the two, and no row is written before
@@ -46,7 +46,8 @@ export class StartUp {
   /** Runs older than this process that were read in it: a bit each, since a long life reads them all. */
   readonly #registered = new NumberSet();
   readonly #firstNewRun: number;
-  readonly #openRuns = new OpenRunWalk();
+  /** Those of them that were counted as open from their row. */
+  readonly #counted = new NumberSet();
   #isClosed = false;
   #loads = 0;
 
@@ -57,7 +58,7 @@ export class StartUp {
 
   /**
    * Call at once when the loop exists, before the first command: from here on every run that is read registers its open work. Resolves
-   * when all open work is known and the checkpointer has begun. A failure of the store ends the loop.
+   * when all open work is known and the checkpointer has begun; how many runs are open is known later. A failure of the store ends the loop.
    */
   async begin(): Promise<void> {
     const { runs, loop, checkpointer, recovery, setAside } = this.#parts;
@@ -66,23 +67,28 @@ export class StartUp {
       loop.residency.setAside(number, damagedEarlier(number));
     }
     checkpointer.sealLeft(recovery.unsealed);
-    try {
-      // Side by side: while the disk gives a page of rows, runs of the tail are applied.
-      await Promise.all([this.#readIndex(), this.#countOpen(), this.#readTail()]);
-    } catch (error) {
-      if (!(this.#isStopped && error instanceof StoreClosed)) {
-        loop.fail(error);
-      }
-    }
+    // Side by side: while the disk gives a page of rows, runs of the tail are applied.
+    await this.#orFail(Promise.all([this.#readIndex(), this.#readTail()]));
     if (!this.#isStopped) {
-      loop.work.openRuns.known();
       checkpointer.open();
+      // Only a metric waits for it, and it may walk many rows.
+      void this.#orFail(this.#countOpen());
     }
   }
 
   /** Ends it early; safe when it is done. */
   close(): void {
     this.#isClosed = true;
+  }
+
+  async #orFail(work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      if (!(this.#isStopped && error instanceof StoreClosed)) {
+        this.#parts.loop.fail(error);
+      }
+    }
   }
 
   get #isStopped(): boolean {
@@ -152,24 +158,31 @@ export class StartUp {
     });
   }
 
-  /** The walk does not count runs of the tail: those have slices. */
-  #countLoaded({ run, number, slices }: Resident): void {
-    const isCounted = slices.length === 0 && this.#openRuns.hasPassed(run, number);
-    if (isRunOpen(run.status) && !isCounted) {
+  #countLoaded({ run, number }: Resident): void {
+    if (isRunOpen(run.status) && !this.#counted.has(number)) {
       this.#parts.loop.work.began(run);
     }
   }
 
-  #countOpen(): Promise<void> {
+  /**
+   * Each run is counted once: one that was read before the walk comes to its row, from its state; any other from its row, which does not change
+   * until it is read. So it does not matter what is written meanwhile.
+   */
+  async #countOpen(): Promise<void> {
     const { store, recovery, loop } = this.#parts;
-    return this.#openRuns.walk(store, recovery.partition, (runs) => {
+    const { openRuns } = loop.work;
+    await walkOpenRuns(store, recovery.partition, (runs) => {
       for (const run of runs) {
-        if (!this.#isTold(run)) {
-          loop.work.openRuns.add();
+        if (run < this.#firstNewRun && !this.#isTold(run)) {
+          this.#counted.add(run);
+          openRuns.add();
         }
       }
       return !this.#isStopped;
     });
+    if (!this.#isStopped) {
+      openRuns.known();
+    }
   }
 
   async #readRows(kind: number, take: (row: RowPut) => void): Promise<void> {

@@ -11,7 +11,7 @@ import type {
 export class HookedStore implements Store {
   readonly #inner: Store;
   /** Called before every read of a page. */
-  beforeRead: () => Promise<void> = () => Promise.resolve();
+  beforeRead: (range: PageRange) => Promise<void> = () => Promise.resolve();
 
   constructor(inner: Store) {
     this.#inner = inner;
@@ -30,7 +30,7 @@ export class HookedStore implements Store {
   }
 
   async read(range: PageRange): Promise<RowPut[]> {
-    await this.beforeRead();
+    await this.beforeRead(range);
     return await this.#inner.read(range);
   }
 
