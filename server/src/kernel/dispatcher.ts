@@ -1,4 +1,5 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { plannedSpec } from "../core/plan/tasks-of-run.js";
 import type { Run } from "../core/state.js";
 import type { QueueGauge } from "../observe/meter.js";
 import { ReadyQueue } from "./ready-queue.js";
@@ -47,7 +48,7 @@ export class Dispatcher {
 
   /** A task became READY. */
   push(runNumber: number, run: Run, task: number): void {
-    const spec = run.plan.tasks[task];
+    const spec = plannedSpec(run, task);
     if (spec !== undefined) {
       this.pushNamed(keyOf(run, task), runNumber, task, spec.priority);
     }
@@ -211,7 +212,7 @@ export function queueKey(namespace: string, queue: string, kind: string): string
 
 /** The ready queue that a task of a run is in. */
 function keyOf(run: Run, task: number): string {
-  const spec = run.plan.tasks[task];
+  const spec = plannedSpec(run, task);
   return queueKey(run.namespace, spec?.queue ?? "", spec?.kind ?? "");
 }
 

@@ -1,3 +1,4 @@
+import { findTask } from "../core/decide/find.js";
 import { leaseLost } from "../core/lease-standing.js";
 import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
@@ -39,16 +40,16 @@ export class NamedLeases {
 
   async #find(
     target: Target,
-    taskName: string,
+    name: string,
     leaseVersion: number,
   ): Promise<{ lease: Lease; run: Run }> {
     const { run, number } = await this.#answers.load(target);
-    const taskNumber = run.plan.byName.get(taskName);
-    const task = taskNumber === undefined ? undefined : run.tasks[taskNumber];
-    if (taskNumber === undefined || task === undefined) {
-      throw new RejectionError(notFound("task", taskName));
+    const found = findTask(run, name);
+    if (found === undefined) {
+      throw new RejectionError(notFound("task", name));
     }
-    const lease = this.#loop.work.leases.find(number, taskNumber);
+    const { task } = found;
+    const lease = this.#loop.work.leases.find(number, task.number);
     if (lease?.leaseVersion !== leaseVersion) {
       throw new RejectionError(leaseLost(task, leaseVersion));
     }

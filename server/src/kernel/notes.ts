@@ -2,6 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../core/event.js";
+import { nameOfTask } from "../core/plan/tasks-of-run.js";
 import type { Run } from "../core/state.js";
 import type { Log, LogFields } from "../observe/log.js";
 
@@ -121,6 +122,6 @@ function fieldsOf(
 
 function describeTask(run: Run, task: Run["tasks"][number]): LogFields {
   const { attempt, leaseVersion, worker } = task;
-  const name = run.plan.tasks[task.number]?.name ?? "";
+  const name = nameOfTask(run, task.number);
   return { task: name, attempt, leaseVersion, ...(worker === "" ? {} : { worker }) };
 }

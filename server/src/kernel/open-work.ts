@@ -5,6 +5,7 @@ import type { Command, LeaseName, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
 import { specOf } from "../core/plan/change-spec.js";
+import { plannedSpec, taskNumber } from "../core/plan/tasks-of-run.js";
 import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
@@ -115,8 +116,7 @@ export class OpenWork {
     ) {
       return command;
     }
-    const task =
-      typeof command.task === "number" ? command.task : run.plan.byName.get(command.task);
+    const task = typeof command.task === "number" ? command.task : taskNumber(run, command.task);
     const lease = task === undefined ? undefined : this.leases.find(number, task);
     const isKept = command.progress === undefined && lease?.leaseVersion === command.leaseVersion;
     return isKept ? { ...command, progress: lease.progress } : command;
@@ -302,7 +302,7 @@ export class OpenWork {
       listener.cancel(
         lease.handle,
         run.cancelReason,
-        run.plan.tasks[task]?.cancelGraceMs ?? limits.cancelGraceMsDefault,
+        plannedSpec(run, task)?.cancelGraceMs ?? limits.cancelGraceMsDefault,
       );
     }
   }

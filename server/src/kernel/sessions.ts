@@ -1,4 +1,5 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { taskNumber } from "../core/plan/tasks-of-run.js";
 import { queueKey } from "./dispatcher.js";
 import { findForWork } from "./find-for-work.js";
 import type { SessionHello, SessionListener, WorkerSession } from "./kernel-api.js";
@@ -182,7 +183,7 @@ export class Sessions {
         await found;
         continue;
       }
-      const task = found?.run.plan.byName.get(hold.task);
+      const task = found && taskNumber(found.run, hold.task);
       if (found === undefined || task === undefined) {
         return undefined;
       }

@@ -1,5 +1,6 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
+import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../transitions.js";
 import { closeWaits } from "./close-waits.js";
@@ -87,7 +88,7 @@ export function releaseDependents(
   meta: EventMeta,
   hooks: ApplyHooks,
 ): void {
-  for (const number of run.plan.tasks[completed.number]?.dependents ?? []) {
+  for (const number of plannedSpec(run, completed.number)?.dependents ?? []) {
     const dependent = taskOf(run, number);
     dependent.openNeeds--;
     if (dependent.openNeeds === 0 && dependent.status === TaskStatus.BLOCKED) {
@@ -100,7 +101,7 @@ export function releaseDependents(
 export function skipDependents(run: MutableRun, failed: MutableTask, meta: EventMeta): void {
   const queue = [failed.number];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    for (const number of run.plan.tasks[next]?.dependents ?? []) {
+    for (const number of plannedSpec(run, next)?.dependents ?? []) {
       const dependent = taskOf(run, number);
       if (dependent.status === TaskStatus.BLOCKED) {
         moveTask(run, dependent, TaskStatus.SKIPPED, meta);

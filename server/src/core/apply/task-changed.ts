@@ -3,6 +3,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { lostLeaseCause } from "../lease-cause.js";
 import { specWith } from "../plan/change-spec.js";
+import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import { completeByPerson, failByPerson } from "./by-person.js";
 import { CorruptHistory } from "./corrupt.js";
@@ -69,7 +70,7 @@ function changePolicy(
   task: MutableTask,
   policy: Extract<EventValue<"taskChanged">["change"], { case: "policy" }>["value"],
 ): void {
-  const planned = run.plan.tasks[task.number];
+  const planned = plannedSpec(run, task.number);
   if (task.change === undefined || planned === undefined) {
     return;
   }

@@ -2,6 +2,7 @@ import type { OperationLease, TaskRef } from "../command.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
+import { taskNumber } from "../plan/tasks-of-run.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
 import { isRunOpen, runStatusName } from "../transitions.js";
@@ -14,7 +15,7 @@ export interface FoundTask {
 
 /** Finds a task by number or name; undefined when the run has none. */
 export function findTask(run: Run, ref: TaskRef): FoundTask | undefined {
-  const number = typeof ref === "number" ? ref : run.plan.byName.get(ref);
+  const number = typeof ref === "number" ? ref : taskNumber(run, ref);
   if (number === undefined) {
     return undefined;
   }

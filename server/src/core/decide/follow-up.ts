@@ -2,6 +2,7 @@ import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
+import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { endNeedlessProposals } from "./end-proposal.js";
@@ -47,7 +48,7 @@ function closeRun(run: Run): EventBody {
 
 function failureOf(run: Run): FailureShape {
   const failed = run.tasks.find((task) => task.status === TaskStatus.FAILED);
-  const name = failed === undefined ? "" : (run.plan.tasks[failed.number]?.name ?? "");
+  const name = failed === undefined ? "" : nameOfTask(run, failed.number);
   const failure = kernelFailure(
     "TaskFailed",
     "PAWL_TASK_FAILED",

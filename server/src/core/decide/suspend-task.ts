@@ -8,6 +8,7 @@ import type { EventBody } from "../event.js";
 import { encodeUtf8 } from "../identity/utf8.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
+import { nameOfTask } from "../plan/tasks-of-run.js";
 import { fingerprintConflict, invalidField, type Rejection } from "../rejection.js";
 import { type Run, type Signal, type Task, type Wait, waitIdentity } from "../state.js";
 import { describeSubject } from "../wait-subject.js";
@@ -254,7 +255,7 @@ function otherWaits(run: Run, task: Task, command: SuspendTask, ctx: DecideConte
     ctx.sha256(encodeUtf8(waits.map(({ name }) => name).join("\n")));
   return fingerprintConflict({
     entity: "suspension",
-    id: run.plan.tasks[task.number]?.name ?? "",
+    id: nameOfTask(run, task.number),
     recorded: names(recorded.map(({ declaration }) => declaration)),
     received: names(command.waits),
     differs: "waits",

@@ -3,6 +3,7 @@ import type { Rejection } from "../rejection.js";
 import type { Run } from "../state.js";
 import { compileRetry, compileTimeouts, PlanProblem } from "./compile-plan.js";
 import type { TaskSpec } from "./task-spec.js";
+import { plannedSpec } from "./tasks-of-run.js";
 
 /** A policy that takes the place of a plan's. */
 export interface ChangedPolicy {
@@ -27,7 +28,7 @@ export function specWith(
 
 /** The specification that counts for a task now: its plan's, with what a person changed. */
 export function specOf(run: Run, number: number): TaskSpec | undefined {
-  return run.tasks[number]?.change?.spec ?? run.plan.tasks[number];
+  return run.tasks[number]?.change?.spec ?? plannedSpec(run, number);
 }
 
 /** Why a changed policy is refused; undefined when it is fine. */

@@ -25,6 +25,7 @@ import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import { specWith } from "../plan/change-spec.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
+import { plannedSpec } from "../plan/tasks-of-run.js";
 import type {
   MutableInput,
   MutableOperation,
@@ -114,7 +115,7 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
       );
     }
     before = row.number;
-    run.tasks[row.number] = taskOfRow(row, first.openNeeds, run.plan.tasks[row.number]);
+    run.tasks[row.number] = taskOfRow(row, first.openNeeds, plannedSpec(run, row.number));
   }
 }
 
@@ -355,7 +356,7 @@ function countTask(run: MutableRun, task: MutableTask): void {
 }
 
 function countDownNeeds(run: MutableRun, completed: MutableTask): void {
-  for (const number of run.plan.tasks[completed.number]?.dependents ?? []) {
+  for (const number of plannedSpec(run, completed.number)?.dependents ?? []) {
     const dependent = run.tasks[number];
     if (dependent !== undefined) {
       dependent.openNeeds--;

@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Operation, Run, Task } from "../state.js";
 import {
   isProposalOpen,
@@ -44,7 +45,7 @@ export function buildRecoveryReport(
   }
   const lines: RecoveryReportLine[] = [];
   for (const task of run.tasks) {
-    const name = run.plan.tasks[task.number]?.name ?? "";
+    const name = nameOfTask(run, task.number);
     const [kind, sentence] = judgeTask(run, task, nowMs, runNumber);
     lines.push({
       class: kind,
@@ -85,7 +86,7 @@ function linesOfProposals(
     )
     .map((proposal) => ({
       class: isProposalOpen(proposal.status) ? RecoveryClass.WAITING : RecoveryClass.SKIPPED,
-      task: run.plan.tasks[task.number]?.name ?? "",
+      task: nameOfTask(run, task.number),
       operationKey: proposal.declaration.key,
       sentence: explainUnperformed(proposal, nowMs),
       eventNumbers: events.ofProposal(proposal.number),

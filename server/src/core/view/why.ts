@@ -3,6 +3,7 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { specOf } from "../plan/change-spec.js";
+import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainWaits } from "./explain-waits.js";
@@ -214,15 +215,15 @@ function explainTaskReview(run: Run, task: Task): string {
 const namesMax = 3;
 
 function explainNeeds(run: Run, task: Task): string {
-  const open = (run.plan.tasks[task.number]?.needs ?? []).filter(
+  const open = (plannedSpec(run, task.number)?.needs ?? []).filter(
     (need) => run.tasks[need]?.status !== TaskStatus.COMPLETED,
   );
-  const names = open.slice(0, namesMax).map((need) => `"${run.plan.tasks[need]?.name}"`);
+  const names = open.slice(0, namesMax).map((need) => `"${plannedSpec(run, need)?.name}"`);
   const rest = open.length > namesMax ? ` and ${open.length - namesMax} more` : "";
   return `${names.join(", ")}${rest} ${open.length === 1 ? "completes" : "complete"}`;
 }
 
 /** Name of a task. */
 function nameOf(run: Run, task: Task): string {
-  return run.plan.tasks[task.number]?.name ?? `${task.number}`;
+  return plannedSpec(run, task.number)?.name ?? `${task.number}`;
 }

@@ -1,6 +1,7 @@
 import type { PlanSource } from "../../core/apply.js";
 import type { EventBody } from "../../core/event.js";
 import type { CompiledPlan } from "../../core/plan/task-spec.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Proposal, Review } from "../../core/state.js";
 import type { EventSlice } from "../../log/segment.js";
 import { decodeEvents } from "../decode-events.js";
@@ -89,7 +90,7 @@ function namesOf({ run }: Resident): Names {
   return {
     fromEvent: run.begunAtEvent,
     incarnation: run.incarnation,
-    taskName: (number) => run.plan.tasks[number]?.name ?? "",
+    taskName: (number) => nameOfTask(run, number),
     operationKey: (number) => run.operations[number]?.declaration.key ?? "",
   };
 }

@@ -10,6 +10,7 @@ import type {
   ListTasksRequest,
   ListTasksResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { RejectionError } from "../../kernel/outcome.js";
@@ -62,7 +63,7 @@ export async function getTask(
   requireId("task", name, "task");
   const { nowMs } = edge.kernel.info();
   const task = await edge.kernel.view(target, (run, runNumber) => {
-    const number = run.plan.byName.get(name);
+    const number = taskNumber(run, name);
     return number === undefined
       ? undefined
       : taskView(run, number, { nowMs, runNumber, withOutput: true });

@@ -9,6 +9,7 @@ import {
   type ChangeTaskResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { TaskChangeOrder } from "../../core/command.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Target } from "../../kernel/outcome.js";
 import { sha256 } from "../../log/sha256.js";
 import { admit } from "../admission.js";
@@ -40,7 +41,7 @@ export async function changeTask(
     { target, command },
     call.caller,
     ({ reply, run }) => {
-      const state = run.tasks[run.plan.byName.get(task) ?? -1];
+      const state = run.tasks[taskNumber(run, task) ?? -1];
       return {
         existing: reply.existing,
         version: state?.version ?? 0,

@@ -15,6 +15,7 @@ import {
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { decodeReportItem } from "@pawl/proto/v1/worker_service_wire.js";
 import { limits } from "../../core/limits.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Rejection } from "../../core/rejection.js";
 import { admit } from "../admission.js";
 import { executeAll, executeOne, type Order } from "../answers.js";
@@ -103,7 +104,7 @@ export async function releaseTask(
     call.caller,
     ({ reply, run }) => ({
       existing: reply.existing,
-      version: run.tasks[run.plan.byName.get(task) ?? -1]?.version ?? 0,
+      version: run.tasks[taskNumber(run, task) ?? -1]?.version ?? 0,
     }),
   );
   return { ...value, position };

@@ -20,6 +20,7 @@ import {
 } from "@pawl/proto/v1/worker_service_wire.js";
 import { holds, leaseLost } from "../../core/lease-standing.js";
 import { limits } from "../../core/limits.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { notFound, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { type Outcome, RejectionError } from "../../kernel/outcome.js";
@@ -140,7 +141,7 @@ export async function* getRecords(
 }
 
 function requireLease(run: Run, { task: name, leaseVersion }: NamedLease): number {
-  const number = run.plan.byName.get(name);
+  const number = taskNumber(run, name);
   const task = number === undefined ? undefined : run.tasks[number];
   if (task === undefined) {
     throw new RejectionError(notFound("task", name));

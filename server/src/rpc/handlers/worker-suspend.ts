@@ -6,6 +6,7 @@ import {
   TaskWaitSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { decodeTaskWait } from "@pawl/proto/v1/worker_service_wire.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import { schemasOf, suspendCommand } from "../commands/suspend.js";
@@ -33,7 +34,7 @@ export async function suspendTask(
   }
   const order = { target, command };
   const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => {
-    const state = run.tasks[run.plan.byName.get(task) ?? -1];
+    const state = run.tasks[taskNumber(run, task) ?? -1];
     return {
       existing: reply.existing,
       status: state?.status ?? TaskStatus.UNSPECIFIED,

@@ -3,6 +3,7 @@ import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_se
 import { specOf } from "../../core/plan/change-spec.js";
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run, Task } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
 import { hashOfContent } from "../inline-content.js";
@@ -66,7 +67,7 @@ function dependencyOutputs(run: Run, needs: readonly number[]): DependencyOutput
     inlineBytes += output?.length ?? 0;
     const isInline = output === undefined || inlineBytes <= dependencyBytesMax;
     return {
-      task: run.plan.tasks[need]?.name ?? "",
+      task: nameOfTask(run, need),
       output: isInline ? output : referenceTo(output),
     };
   });

@@ -1,5 +1,6 @@
 import type { ItemResultShape, StepItemShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { TaskRef } from "../../core/command.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Rejection } from "../../core/rejection.js";
 import { stepIdentity } from "../../core/state.js";
 import type { Target } from "../../kernel/outcome.js";
@@ -33,7 +34,7 @@ export async function reconsiderStep(edge: Edge, refused: RefusedStep): Promise<
     rejection: rejectionShape(rejection),
   };
   const recorded = await edge.kernel.view(target, (run) => {
-    const number = typeof task === "number" ? task : (run.plan.byName.get(task) ?? -1);
+    const number = typeof task === "number" ? task : (taskNumber(run, task) ?? -1);
     const step = run.stepsByIdentity.get(stepIdentity(number, item.name, item.key));
     const found = step === undefined ? undefined : run.steps[step];
     return found === undefined ? undefined : stepShape(found);

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { InputRequestSchema } from "@pawl/proto/v1/input_pb.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
 import { RejectionError } from "../../kernel/outcome.js";
@@ -57,7 +58,7 @@ export function inputView(
     inputId: inputId(runNumber, number, run.incarnation),
     namespace: run.namespace,
     runId: run.runId,
-    task: run.plan.tasks[wait.task]?.name ?? "",
+    task: nameOfTask(run, wait.task),
     name,
     question,
     addressee,

@@ -4,6 +4,7 @@ import {
   OperationScope,
   OperationStatus,
 } from "@pawl/proto/v1/operation_pb.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
 import { proposalId } from "./proposal-id.js";
@@ -36,7 +37,7 @@ export function operationView(
     uuid: declaration.uuid,
     namespace: run.namespace,
     runId: scope === OperationScope.NAMESPACE ? "" : run.runId,
-    task: isTaskBound ? (run.plan.tasks[declaration.task]?.name ?? "") : "",
+    task: isTaskBound ? nameOfTask(run, declaration.task) : "",
     name: declaration.name,
     scope,
     target: declaration.target,

@@ -6,6 +6,7 @@ import type {
   ProposalDecisionSchema,
   ProposalSchema,
 } from "@pawl/proto/v1/proposal_pb.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Proposal, Run } from "../../core/state.js";
 import { explainProposal } from "../../core/view/explain-proposal.js";
 import { payloadOf, timestampView } from "./payload-view.js";
@@ -42,7 +43,7 @@ function whatItIs(run: Run, proposal: Proposal, options: ProposalViewOptions): P
     proposalId: proposalId(options.runNumber, proposal.number),
     namespace: run.namespace,
     runId: isNamespace ? "" : run.runId,
-    task: isNamespace ? "" : (run.plan.tasks[declaration.task]?.name ?? ""),
+    task: isNamespace ? "" : nameOfTask(run, declaration.task),
     operation: declaration.name,
     scope,
     operationKey: declaration.key,

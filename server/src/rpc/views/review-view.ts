@@ -5,6 +5,7 @@ import {
   type ReviewSchema,
   ReviewSubject,
 } from "@pawl/proto/v1/review_pb.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
 import { legalChoices } from "../../core/review-choices.js";
 import type { Run, Task } from "../../core/state.js";
@@ -62,7 +63,7 @@ export function reviewView(
     reviewId: reviewId(runNumber, number, run.incarnation),
     namespace: run.namespace,
     runId: run.kind === "ledger" ? "" : run.runId,
-    task: waiting === undefined ? "" : (run.plan.tasks[waiting]?.name ?? ""),
+    task: waiting === undefined ? "" : nameOfTask(run, waiting),
     subject: review.subject,
     operationKey: isAboutOperation ? (run.operations[review.operation]?.declaration.key ?? "") : "",
     known: review.known,

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
 import { taskTransitions } from "../../core/transitions.js";
 import { explainWait } from "../../core/view/why.js";
@@ -42,7 +43,7 @@ export function taskView(
     worker: task.status === TaskStatus.LEASED ? task.worker : "",
     waitsFor: explainWait(run, number, nowMs, runNumber),
     next: [...(taskTransitions.get(task.status) ?? [])],
-    needs: spec.needs.map((need) => run.plan.tasks[need]?.name ?? ""),
+    needs: spec.needs.map((need) => nameOfTask(run, need)),
     ...(waitsUntil === undefined ? {} : { waitsUntil }),
     ...(withOutput && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
     ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
