@@ -75,6 +75,40 @@ describe("the queue of deadlines", () => {
   });
 });
 
+describe("deadlines that are far ahead", () => {
+  it("keeps little of far deadlines that were called off", async () => {
+    const { time, queue } = makeQueue();
+    for (let count = 0; count < 50_000; count++) {
+      await time.advance(50);
+      const entry = { name: "far", dueMs: time.monotonicMs() + 7 * 86_400_000, queuedIn: 0 };
+      queue.add(entry);
+      queue.remove(entry);
+    }
+    expect(queue.size).toBe(0);
+    expect(queue.buckets).toBeLessThan(2_100);
+  });
+
+  it("fires each in its time although thousands around it were called off", async () => {
+    const { time, queue, fired } = makeQueue();
+    const dueMs = [1_000_500, 1_090_000, 1_200_000, 8_000_000, 700_000_000];
+    for (const [index, ms] of dueMs.entries()) {
+      for (let count = 1; count <= 1_000; count++) {
+        const entry = { name: "off", dueMs: ms + count * 70, queuedIn: 0 };
+        queue.add(entry);
+        queue.remove(entry);
+      }
+      queue.add({ name: `${index}`, dueMs: ms, queuedIn: 0 });
+    }
+    expect(queue.buckets).toBeLessThan(2_100);
+    await time.advance(700_000_200);
+    expect(fired.map(({ name }) => name)).toEqual(["0", "1", "2", "3", "4"]);
+    for (const { name, atMs } of fired) {
+      const lateMs = atMs - (dueMs[Number(name)] ?? 0);
+      expect([lateMs >= 0, lateMs <= 100]).toEqual([true, true]);
+    }
+  });
+});
+
 describe("an entry of the queue that is taken out", () => {
   it("is found also when it was moved while it was queued, and queued again since", async () => {
     const { time, queue, fired } = makeQueue();

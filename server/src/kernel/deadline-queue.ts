@@ -11,6 +11,9 @@ export interface Due {
 /** Entries fired in one go; after a long outage far more may be due, and the loop must not stand still for them. */
 const firedAtOnceMax = 2000;
 
+/** Buckets that became empty before they are looked for; and beyond it those that are half of all. */
+const hollowMin = 1000;
+
 /** Width of a bucket. What is due fires at most this much late, and never early. */
 const bucketMs = 50;
 
@@ -27,7 +30,9 @@ export class DeadlineQueue<T extends Due> {
   /** Stands for a bucket that became empty; always empty. */
   readonly #none = new Set<T>();
   /** Bucket indices, a binary heap with the least first. */
-  readonly #order: number[] = [];
+  #order: number[] = [];
+  /** How many of them are of buckets that became empty. */
+  #hollow = 0;
   #armed: Cancellable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
   #isClosed = false;
@@ -54,6 +59,10 @@ export class DeadlineQueue<T extends Due> {
     const bucket = this.#buckets.get(index);
     if (bucket?.delete(entry) === true && bucket.size === 0) {
       this.#buckets.set(index, this.#none); // Its index stays in the heap; a set for each such index would be dear.
+      this.#hollow++;
+      if (this.#hollow > hollowMin && this.#hollow * 2 > this.#order.length) {
+        this.#dropHollow();
+      }
     }
   }
 
@@ -66,10 +75,9 @@ export class DeadlineQueue<T extends Due> {
     return size;
   }
 
-  /** Due time of the earliest bucket; undefined when nothing is queued. */
-  get nextMs(): number | undefined {
-    const index = this.#order[0];
-    return index === undefined ? undefined : index * bucketMs;
+  /** Buckets, those included that became empty and are still kept. */
+  get buckets(): number {
+    return this.#order.length;
   }
 
   /** Fires what is due by now, at most a few thousand entries at once: the rest follows after what else has arrived. */
@@ -84,6 +92,7 @@ export class DeadlineQueue<T extends Due> {
       popHeap(this.#order);
       const bucket = this.#buckets.get(index) ?? new Set();
       this.#buckets.delete(index);
+      this.#hollow -= bucket === this.#none ? 1 : 0;
       left = this.#empty(index, bucket, { nowMs, left });
       if (bucket.size > 0) {
         this.#putBack(index, bucket);
@@ -126,6 +135,8 @@ export class DeadlineQueue<T extends Due> {
     const added = this.#buckets.get(index);
     if (added === undefined) {
       pushHeap(this.#order, index);
+    } else if (added === this.#none) {
+      this.#hollow--;
     }
     for (const entry of added ?? []) {
       bucket.add(entry);
@@ -139,11 +150,27 @@ export class DeadlineQueue<T extends Due> {
     if (bucket === undefined || bucket === this.#none) {
       if (bucket === undefined) {
         pushHeap(this.#order, index);
+      } else {
+        this.#hollow--;
       }
       bucket = new Set();
       this.#buckets.set(index, bucket);
     }
     bucket.add(entry);
+  }
+
+  /** Most deadlines are called off long before they are due, and a week of empty buckets would be millions. */
+  #dropHollow(): void {
+    const left: number[] = [];
+    for (const index of this.#order) {
+      if (this.#buckets.get(index) === this.#none) {
+        this.#buckets.delete(index);
+      } else {
+        left.push(index);
+      }
+    }
+    this.#order = left.sort((one, other) => one - other); // What is sorted is a heap.
+    this.#hollow = 0;
   }
 
   #arm(): void {
