@@ -157,3 +157,19 @@ test("paused runs are listed by their state, and among all", async () => {
   expect(await all()).toEqual(expected);
   await memory.close();
 });
+
+test("a run that is paused and resumed over and over waits once for a worker, however long none comes", async () => {
+  const memory = await MemoryKernel.create();
+  await start(memory, "r1");
+  for (let count = 0; count < 1500; count++) {
+    void memory.kernel.ask(runOf("r1"), pauseRun());
+    void memory.kernel.ask(runOf("r1"), resumeRun());
+    await memory.time.settle();
+  }
+  const [queue] = memory.kernel.loop.work.dispatcher.queues();
+  expect(queue?.ready).toBeLessThan(1100);
+  const { offers } = await connect(memory, 5);
+  await memory.time.settle();
+  expect(offers).toEqual(["r1 1"]);
+  await memory.close();
+});

@@ -50,7 +50,11 @@ export class Dispatcher {
   push(runNumber: number, run: Run, task: number): void {
     const spec = plannedSpec(run, task);
     if (spec !== undefined) {
-      this.pushNamed(keyOf(run, task), runNumber, task, spec.priority);
+      const key = keyOf(run, task);
+      this.pushNamed(key, runNumber, task, spec.priority);
+      if (run.version > 1) {
+        this.#queue(key).ready.noteDouble(); // It may have been paused, with this task in its queue.
+      }
     }
   }
 
