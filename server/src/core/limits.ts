@@ -35,6 +35,8 @@ export const limits = {
   stepsMax: 100_000,
   /** Waits of one run, those included that have ended. */
   waitsMax: 100_000,
+  /** Waits of one task that are open at a time. */
+  openWaitsMax: 5_000,
   /** Signals of one run and its earlier incarnations, those included that were taken. */
   signalsMax: 100_000,
   /** Signals of one run that no task has taken yet. */

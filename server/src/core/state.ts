@@ -167,7 +167,7 @@ export interface MutableTask {
   /** How often it gave its lease back to wait. */
   suspensions: number;
   /** Derived: numbers of its open waits, in order. */
-  openWaits: readonly number[];
+  openWaits: number[];
   /** Derived: needed tasks that have not COMPLETED. */
   openNeeds: number;
 }

@@ -14,6 +14,7 @@ import {
   completed,
   declared,
   doubted,
+  inputDeclared,
   leased,
   leaseEnded,
   runClosed,
@@ -204,6 +205,53 @@ describe("a timer whose task runs", () => {
         expected: "a wait whose outcome was not yet given to the code (seen_through is 5)",
         actual: '"pause", which ended with event 4',
       });
+  });
+});
+
+describe("what a task waits for", () => {
+  const timers = (count: number) =>
+    Array.from({ length: count }, (_, at) => timer(1000, { name: `t${at}` }));
+
+  it("is 5000 things at a time at most", () => {
+    expect(
+      held()
+        .when(suspend(1, { waits: timers(5000) }))
+        .summary(),
+    ).toBe("taskSuspended");
+    held()
+      .when(suspend(1, { waits: timers(5001) }))
+      .rejects("PAWL_TOO_LARGE", {
+        resource: "open waits",
+        bound: "5000 open waits of a task",
+      });
+  });
+
+  it("counts no more once it is there", () => {
+    resumed()
+      .when(suspend(2, { seenThrough: 4, waits: timers(5000) }))
+      .records(
+        suspended(0, 2, {
+          opened: timers(5000).map(({ name }) => timerDeclared({ name, dueAtMs: START_MS + 2000 })),
+          waits: Array.from({ length: 5000 }, (_, at) => at + 1),
+          seenThrough: 4,
+        }),
+      );
+  });
+
+  it("keeps of a question what it needs, and not the message in which it came", () => {
+    const fingerprint = new Uint8Array(4 * 1024 * 1024).subarray(1000, 1032);
+    const asked = inputDeclared();
+    const { subject } = asked;
+    if (subject.case !== "input") {
+      throw new Error("no question");
+    }
+    const opened = [
+      { ...asked, subject: { ...subject, value: { ...subject.value, fingerprint } } },
+    ];
+    const { state } = held().given(suspended(0, 1, { opened }));
+    const kept = state.waits[0]?.declaration.subject;
+    // Short copies share slabs of 4 KiB.
+    expect(kept?.case === "input" && kept.value.fingerprint.buffer.byteLength).toBe(4096);
   });
 });
 

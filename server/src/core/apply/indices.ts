@@ -26,7 +26,7 @@ const noSignals: Map<string, number> = new Map();
 const noneKept: Map<string, number[]> = new Map();
 
 /** The open waits of a task that waits for nothing. */
-export const noWaits: readonly number[] = [];
+export const noWaits: number[] = [];
 
 const noneProposed: MutableProposal[] = [];
 const noProposals: Map<string, number> = new Map();
@@ -159,7 +159,10 @@ export function indexWait(run: MutableRun, wait: MutableWait): void {
   }
   const holder = run.tasks[task];
   if (holder !== undefined) {
-    holder.openWaits = [...holder.openWaits, number];
+    if (holder.openWaits === noWaits) {
+      holder.openWaits = [];
+    }
+    holder.openWaits.push(number);
   }
   const key = subjectKey(declaration);
   if (key === undefined) {
@@ -176,8 +179,12 @@ export function forgetOpenWait(run: MutableRun, wait: MutableWait): void {
   const { number, task, declaration } = wait;
   const holder = run.tasks[task];
   if (holder !== undefined) {
-    const left = holder.openWaits.filter((open) => open !== number);
-    holder.openWaits = left.length === 0 ? noWaits : left;
+    const at = holder.openWaits.indexOf(number);
+    if (holder.openWaits.length === 1 && at === 0) {
+      holder.openWaits = noWaits;
+    } else if (at >= 0) {
+      holder.openWaits.splice(at, 1);
+    }
   }
   const key = subjectKey(declaration);
   if (key !== undefined) {

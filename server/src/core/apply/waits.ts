@@ -48,7 +48,7 @@ function openWait(
   const wait: MutableWait = {
     number: run.waits.length,
     task: task.number,
-    declaration,
+    declaration: keepDeclaration(declaration),
     openedAtMs: meta.atMs,
     ended: undefined,
     endedEvent: 0,
@@ -57,6 +57,15 @@ function openWait(
   run.waits.push(wait);
   indexWait(run, wait);
   openInput(run, wait);
+}
+
+function keepDeclaration(declaration: WaitDeclarationShape): WaitDeclarationShape {
+  const { subject } = declaration;
+  if (subject.case !== "input") {
+    return declaration;
+  }
+  const fingerprint = keepBytes(subject.value.fingerprint);
+  return { ...declaration, subject: { case: "input", value: { ...subject.value, fingerprint } } };
 }
 
 /** What a task waited for is there. */

@@ -21,7 +21,7 @@ import { settlementOf } from "./wake-waiters.js";
 /**
  * Gives a task back until something it waits for is there. Refusals, in order: no task, other waits than this lease was suspended with,
  * lease lost, then for each wait: a name that was recorded for another kind of wait, one whose outcome was given before, a time too far
- * ahead; more waits than a run may have. The same again is answered `existing`.
+ * ahead; more waits than a run may have, or more open ones than a task may have. The same again is answered `existing`.
  */
 export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
@@ -74,6 +74,8 @@ class WaitPlan {
   /** True when one ended beyond what the code has seen. */
   hasUnseen = false;
   readonly #endings: Ending[] = [];
+  /** How many of `opened` ask something. */
+  #asked = 0;
   readonly #run: Run;
   readonly #task: Task;
   readonly #nowMs: number;
@@ -107,13 +109,15 @@ class WaitPlan {
     const number = this.#run.waits.length + this.opened.length;
     this.numbers.push(number);
     this.opened.push(declaration);
+    if (declaration.subject.case === "input") {
+      this.#asked++;
+    }
     this.#lookAhead(number, declaration);
   }
 
   /** Number of the next input request. */
   get nextInput(): number {
-    const asked = this.opened.filter(({ subject }) => subject.case === "input").length;
-    return this.#run.inputs.length + asked;
+    return this.#run.inputs.length + this.#asked;
   }
 
   /** The oldest kept signal that no wait before has taken. */
@@ -179,7 +183,12 @@ function planWaits(
       plan.know(known, command.seenThrough);
     }
   }
-  return run.waits.length + plan.opened.length > limits.waitsMax ? tooMany() : plan;
+  if (run.waits.length + plan.opened.length > limits.waitsMax) {
+    return tooMany("waits", `${limits.waitsMax} waits in a run`);
+  }
+  return task.openWaits.length + plan.opened.length > limits.openWaitsMax
+    ? tooMany("open waits", `${limits.openWaitsMax} open waits of a task`)
+    : plan;
 }
 
 function openWait(
@@ -262,10 +271,10 @@ function otherWaits(run: Run, task: Task, command: SuspendTask, ctx: DecideConte
   });
 }
 
-function tooMany(): Rejection {
+function tooMany(resource: string, bound: string): Rejection {
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected at most ${limits.waitsMax} waits in a run, but this would be one more. Split the work into several runs.`,
-    detail: { case: "overloaded", value: { resource: "waits", bound: `${limits.waitsMax} waits` } },
+    message: `Expected at most ${bound}, but this would be more. Split the work into several runs.`,
+    detail: { case: "overloaded", value: { resource, bound } },
   };
 }
