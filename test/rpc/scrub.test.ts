@@ -30,6 +30,12 @@ test("what the scrubber finds is told by info and health, and only its run is re
   const server = await startServer({ kernel, port: 0, onFault: (error) => faults.push(error) });
   const grpc = new GrpcClient(server.port);
   const json = new JsonClient(server.port);
+  const ofHealth: number[] = [];
+  const watching = (async () => {
+    for await (const { status } of grpc.stream(Health.method.watch, { service: "pawl.store" })) {
+      ofHealth.push(status);
+    }
+  })().catch(() => undefined);
   try {
     await grpc.unary(run.startRuns, { runs: [oneTask("whole", "k"), oneTask("bad", "k")] });
     const key = runKey.encode({ partition: testPartition, runNumber: 2 });
@@ -51,10 +57,17 @@ test("what the scrubber finds is told by info and health, and only its run is re
       const ofAll = await client.unary(Health.method.check, { service: "" });
       expect(ofAll.status).toBe(HealthCheckResponse_ServingStatus.SERVING);
     }
+    await vi.waitFor(() =>
+      expect(ofHealth).toEqual([
+        HealthCheckResponse_ServingStatus.SERVING,
+        HealthCheckResponse_ServingStatus.NOT_SERVING,
+      ]),
+    );
     expect(new Set(faults.map(codeOf))).toEqual(new Set(["PAWL_STORE_DAMAGED"]));
   } finally {
     grpc.close();
     await server.close({ drainMs: 0 });
+    await watching;
     await kernel.close();
   }
 });

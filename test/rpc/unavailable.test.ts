@@ -122,6 +122,23 @@ describe("when the store fails", () => {
     expect(status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING);
   });
 
+  test("whoever watches the health is told before the watch ends", async () => {
+    const fail = await openFailing();
+    const statuses: number[] = [];
+    const ended = (async () => {
+      for await (const { status } of server.grpc.stream(Health.method.watch, {})) {
+        statuses.push(status);
+        fail();
+      }
+    })();
+    const error = await ended.catch((thrown: unknown) => thrown);
+    expect(codeAndReason(error)).toBe("UNAVAILABLE PAWL_UNAVAILABLE");
+    expect(statuses).toEqual([
+      HealthCheckResponse_ServingStatus.SERVING,
+      HealthCheckResponse_ServingStatus.NOT_SERVING,
+    ]);
+  });
+
   test("nothing new is taken", async () => {
     const fail = await openFailing();
     fail();

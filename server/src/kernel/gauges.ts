@@ -1,4 +1,4 @@
-import { type KernelGauges, type QueueGauge, queuesMax } from "../observe/meter.js";
+import type { KernelGauges } from "../observe/meter.js";
 import type { KernelParts } from "./kernel-parts.js";
 
 /** State of a kernel, for metrics. Read when someone asks; nothing of it is kept up to date meanwhile. */
@@ -21,18 +21,6 @@ export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGa
     isDiskLow: disk.isLow,
     isReadOnly: hold.loss !== undefined,
     isOpenWorkKnown,
-    queues: longestQueues([...work.dispatcher.queues()]),
+    queues: () => work.dispatcher.queues(),
   };
-}
-
-/** The longest queues by name, so that kinds without end make no metrics without end. */
-function longestQueues(queues: QueueGauge[]): QueueGauge[] {
-  queues.sort((one, other) => other.ready - one.ready || other.sessions - one.sessions);
-  const rest = queues.splice(queuesMax);
-  if (rest.length === 0) {
-    return queues;
-  }
-  const ready = rest.reduce((sum, queue) => sum + queue.ready, 0);
-  const sessions = rest.reduce((sum, queue) => sum + queue.sessions, 0);
-  return [...queues, { namespace: "_other", queue: "_other", kind: "_other", ready, sessions }];
 }

@@ -272,6 +272,8 @@ export interface KernelApi {
   readonly isDraining: boolean;
   /** Fires once when the kernel becomes read-only, at once when it is: something acknowledged is gone, and an operator must decide. */
   onHeld(callback: () => void): void;
+  /** Fires at each finding of the scrubber: something stored is not as it was written. */
+  onDamaged(callback: () => void): void;
   /** Fires when the store failed: nothing more is acknowledged. */
   onFailed(callback: (error: Error) => void): void;
 }

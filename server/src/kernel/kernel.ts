@@ -248,6 +248,10 @@ export class Kernel implements KernelApi {
     this.#parts.hold.onHeld(callback);
   }
 
+  onDamaged(callback: () => void): void {
+    this.#parts.scrubber.onFound(callback);
+  }
+
   /** What metrics show of its state. */
   gauges(): KernelGauges {
     return gaugesOf(this.#parts, this.#isOpenWorkKnown);

@@ -70,31 +70,6 @@ const ofEdge: readonly Plain<EdgeGauges>[] = [
 /** Registers what is read from a kernel. */
 export function kernelGauges(registry: Registry, read: () => KernelGauges): void {
   plainGauges(registry, ofKernel, read);
-  const labelNames = ["namespace", "queue", "kind"] as const;
-  const ready: Gauge<(typeof labelNames)[number]> = new Gauge({
-    registers: [registry],
-    name: "pawl_queue_ready_tasks",
-    help: "Tasks that wait for a worker. The 100 longest queues one by one, all others together as queue and kind _other.",
-    labelNames,
-    collect: () => {
-      ready.reset();
-      for (const { namespace, queue, kind, ready: count } of read().queues) {
-        ready.set({ namespace, queue, kind }, count);
-      }
-    },
-  });
-  const served: typeof ready = new Gauge({
-    registers: [registry],
-    name: "pawl_queue_sessions",
-    help: "Worker sessions that serve a queue, for the queues of pawl_queue_ready_tasks.",
-    labelNames,
-    collect: () => {
-      served.reset();
-      for (const { namespace, queue, kind, sessions } of read().queues) {
-        served.set({ namespace, queue, kind }, sessions);
-      }
-    },
-  });
 }
 
 /** Registers what is read from the edge. */

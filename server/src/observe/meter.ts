@@ -51,8 +51,8 @@ export interface KernelGauges {
   readonly isDiskLow: boolean;
   readonly isReadOnly: boolean;
   readonly isOpenWorkKnown: boolean;
-  /** The queues with the most waiting tasks first; at most `queuesMax`, the rest in one. */
-  readonly queues: readonly QueueGauge[];
+  /** All queues, in no particular order. */
+  readonly queues: () => Iterable<QueueGauge>;
 }
 
 /** State of the edge at the moment when metrics are read. */
@@ -63,6 +63,3 @@ export interface EdgeGauges {
   readonly calls: number;
   readonly connections: number;
 }
-
-/** Queues that metrics name one by one; those with fewer waiting tasks are told together. */
-export const queuesMax: number = 100;

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { edgeGauges, kernelGauges } from "./gauges.js";
 import type { Counted, EdgeGauges, KernelGauges, Meter } from "./meter.js";
+import { queueMetrics } from "./queue-gauges.js";
 import { storeGauges } from "./store-gauges.js";
 
 /** Bounds of the histogram of syncs, in seconds: from a fast disk to one that fails. */
@@ -23,6 +24,7 @@ export class Metrics implements Meter {
   readonly #rejections: Counter<"reason">;
   /** A refusal passes several places on its way out. */
   readonly #counted: WeakSet<Counted> = new WeakSet();
+  #kernel: (() => KernelGauges) | undefined;
 
   /** @param isProcess also tells of the process: CPU, heap, GC, event loop. For the one kernel that has a process for itself. */
   constructor({ isProcess = false }: { readonly isProcess?: boolean } = {}) {
@@ -82,6 +84,7 @@ export class Metrics implements Meter {
 
   /** Adds what is read from a kernel. Call once. */
   watchKernel(read: () => KernelGauges): void {
+    this.#kernel = read;
     kernelGauges(this.#registry, read);
   }
 
@@ -95,8 +98,17 @@ export class Metrics implements Meter {
     storeGauges(this.#registry, folder);
   }
 
-  /** All metrics as they are now. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /**
+   * All metrics as they are now.
+   *
+   * @param isVisible whether the reader may know of a namespace. Queues of others are left out, also where the rest is told together.
+   */
+  async text(isVisible: (namespace: string) => boolean = () => true): Promise<string> {
+    const whole = await this.#registry.metrics();
+    if (this.#kernel === undefined) {
+      return whole;
+    }
+    const queues = [...this.#kernel().queues()].filter(({ namespace }) => isVisible(namespace));
+    return `${whole}${await queueMetrics(queues)}`;
   }
 }

@@ -9,6 +9,9 @@ export interface Standing {
   readonly notReady: string | undefined;
 }
 
+/** Whether whoever asks may know of a namespace; undefined: who asks has not proved to be anyone, and gets no metrics. */
+export type Reader = (namespace: string) => boolean;
+
 /**
  * Answers `GET /metrics`, `/healthz` and `/readyz`. True when the request was one of them.
  *
@@ -18,6 +21,7 @@ export interface Standing {
 export function observePages(
   metrics: Metrics,
   stand: () => Standing,
+  readerOf: (request: IncomingMessage) => Reader | undefined,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   return (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
@@ -28,13 +32,16 @@ export function observePages(
       response.setHeader("allow", "GET, HEAD");
       answer(response, 405, "Expected GET or HEAD here.\n");
     } else if (path === "/metrics") {
-      answerMetrics(metrics, response);
+      answerMetrics(metrics, readerOf(request), response);
     } else {
       answerStanding(stand(), path === "/readyz", response);
     }
     return true;
   };
 }
+
+const noToken =
+  "Expected a token, but there is none that counts. Send it as Authorization: Bearer.\n";
 
 const paths: ReadonlySet<string> = new Set(["/metrics", "/healthz", "/readyz"]);
 
@@ -47,8 +54,16 @@ function answerStanding(
   answer(response, why === undefined ? 200 : 503, `${why ?? "ok"}\n`);
 }
 
-function answerMetrics(metrics: Metrics, response: ServerResponse): void {
-  metrics.text().then(
+function answerMetrics(
+  metrics: Metrics,
+  reader: Reader | undefined,
+  response: ServerResponse,
+): void {
+  if (reader === undefined) {
+    answer(response, 401, noToken);
+    return;
+  }
+  metrics.text(reader).then(
     (text) => answer(response, 200, text, metrics.contentType),
     (error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);

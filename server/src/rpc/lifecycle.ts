@@ -71,7 +71,7 @@ export class Lifecycle {
     }
   }
 
-  /** Told of every change of the state. Gives back how to stop listening. */
+  /** Told whenever where it stands may have changed. Gives back how to stop listening. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -93,11 +93,17 @@ export class Lifecycle {
     this.#tell();
   }
 
+  /** Something stored is found damaged: the kernel serves on, and whoever watches its health is told. */
+  damaged(): void {
+    this.#tell();
+  }
+
   /** The store failed: nothing that was not yet answered ever will be. */
   fail(error: Error): void {
     const rejection = unavailable(`its store failed (${error.message})`);
     this.#move("failed", rejection);
-    this.abortAll(rejection);
+    // Whoever watches the health is told that it fails before the watch itself ends.
+    setImmediate(() => this.abortAll(rejection));
   }
 
   /** Ends everything that is open. */

@@ -3,9 +3,8 @@ import type { KernelInfo } from "../kernel/kernel-api.js";
 import { RejectionError } from "../kernel/outcome.js";
 import { describeError, type Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
-import { observePages, type Standing } from "../observe/pages.js";
+import { observePages, type Reader, type Standing } from "../observe/pages.js";
 import type { GuardedMethod } from "./access/gate.js";
-import { answerText } from "./connect/answer-json.js";
 import { requestProof } from "./connect/connect-proof.js";
 import type { PageServer } from "./connect/http-front.js";
 import type { Edge } from "./edge.js";
@@ -18,27 +17,22 @@ export function faultReporter(log: Log): (error: unknown, where: string) => void
 
 /** `/metrics`, `/healthz` and `/readyz`, and the pages of whoever runs the server behind them. */
 export function pagesOf(edge: Edge, metrics: Metrics, others: PageServer | undefined): PageServer {
-  const own = observePages(metrics, () => standingOf(edge));
-  return (request, response) => {
-    if (request.url?.startsWith("/metrics") === true && !mayRead(edge, request)) {
-      answerText(response, 401, noToken);
-      return true;
-    }
-    return own(request, response) || (others?.(request, response) ?? false);
-  };
+  const own = observePages(
+    metrics,
+    () => standingOf(edge),
+    (request) => readerOf(edge, request),
+  );
+  return (request, response) => own(request, response) || (others?.(request, response) ?? false);
 }
 
-const noToken =
-  "Expected a token, but there is none that counts. Send it as Authorization: Bearer.";
-
-/** Numbers are for whoever has proved to be someone, once that is asked for; probes are for everyone. */
-function mayRead({ gate }: Edge, request: IncomingMessage): boolean {
+/** Numbers are for whoever has proved to be someone, once that is asked for, names for who may know of their namespace. */
+function readerOf({ gate }: Edge, request: IncomingMessage): Reader | undefined {
   try {
-    gate.identify(metricsGuard, requestProof(request));
-    return true;
+    const credential = gate.identify(metricsGuard, requestProof(request));
+    return (namespace) => gate.isVisible(credential, namespace);
   } catch (error) {
     if (error instanceof RejectionError) {
-      return false;
+      return undefined;
     }
     throw error;
   }

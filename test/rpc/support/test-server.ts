@@ -2,6 +2,7 @@ import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import type { KernelApi } from "@pawl/server/kernel/kernel-api.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
+import { Metrics } from "@pawl/server/observe/metrics.js";
 import { type RunningServer, type ServeOptions, startServer } from "@pawl/server/rpc/server.js";
 import { createMemoryStore, testFence, testSecret } from "../../support/kernel.js";
 import { GrpcClient } from "./grpc-client.js";
@@ -13,6 +14,7 @@ export interface TestServer {
   readonly server: RunningServer;
   readonly grpc: GrpcClient;
   readonly json: JsonClient;
+  readonly metrics: Metrics;
   /** Faults of the kernel's own code; a test that expects none leaves it empty. */
   readonly faults: { readonly error: unknown; readonly where: string }[];
   close(): Promise<void>;
@@ -34,8 +36,10 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     store: disk.open({ epoch: testFence.epoch }),
   });
   const faults: { error: unknown; where: string }[] = [];
+  const metrics = new Metrics();
   const server = await startServer({
     port: 0,
+    metrics,
     onFault: (error, where) => faults.push({ error, where }),
     ...serve,
     kernel: before(kernel),
@@ -46,6 +50,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     server,
     grpc,
     json: new JsonClient(server.port),
+    metrics,
     faults,
     close: async () => {
       grpc.close();

@@ -8,6 +8,7 @@ import type { CliContext } from "../context.js";
 import { clean, count, formatNumber } from "../format/text.js";
 import { type Clock, formatTime } from "../format/time.js";
 import { addKernelOptions, type KernelOptions } from "../options.js";
+import type { Output } from "../output.js";
 import { withKernel } from "../with-kernel.js";
 
 /** `pawl info`. */
@@ -22,22 +23,32 @@ export function addInfo(program: Command, context: CliContext): void {
         out.message(GetServerInfoResponseSchema, info);
         return;
       }
-      out.lines(
-        `Pawl ${out.style("bold", clean(info.version))} answers at ${clean(kernel.url)}.`,
-        ...(info.diskLow
-          ? [out.style("attention", "Its disk is low: new runs are refused, running ones go on.")]
-          : []),
-        ...(info.readOnlyReason === ""
-          ? []
-          : [out.style("attention", `It is read-only: ${clean(info.readOnlyReason)}.`)]),
-      );
-      for (const { message } of info.scrub?.findings ?? []) {
-        out.lines(out.style("bad", `Damage: ${clean(message)}`));
-      }
+      printStanding(out, info, kernel.url);
       out.fields(infoFields(info, out.clock));
       out.next([followUps.command("run list"), followUps.command("reviews list")]);
     }),
   );
+}
+
+/** What is out of order, below the headline. */
+function printStanding(out: Output, info: GetServerInfoResponse, url: string): void {
+  out.lines(
+    `Pawl ${out.style("bold", clean(info.version))} answers at ${clean(url)}.`,
+    ...(info.diskLow
+      ? [out.style("attention", "Its disk is low: new runs are refused, running ones go on.")]
+      : []),
+    ...(info.readOnlyReason === ""
+      ? []
+      : [out.style("attention", `It is read-only: ${clean(info.readOnlyReason)}.`)]),
+  );
+  for (const { message } of info.scrub?.findings ?? []) {
+    out.lines(out.style("bad", `Damage: ${clean(message)}`));
+  }
+  const untold = (info.scrub?.findingCount ?? 0) - (info.scrub?.findings.length ?? 0);
+  if (untold > 0) {
+    const sentence = `Damage was found at ${count(untold, "place")}; which is told to an operator or admin of every namespace.`;
+    out.lines(out.style("bad", sentence));
+  }
 }
 
 function infoFields(

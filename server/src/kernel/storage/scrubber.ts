@@ -79,6 +79,7 @@ export class Scrubber {
   readonly #findings: ScrubFinding[] = [];
   /** Findings by their places: each is told once, however often it is met. */
   readonly #known = new Set<string>();
+  readonly #listeners: (() => void)[] = [];
   #rounds = 0;
   #lastRoundAtMs = 0;
   #bytes = 0;
@@ -106,6 +107,11 @@ export class Scrubber {
       bytes: this.#bytes,
       findings: this.#findings,
     };
+  }
+
+  /** Calls back after each finding. */
+  onFound(callback: () => void): void {
+    this.#listeners.push(callback);
   }
 
   /** Begins, once. */
@@ -191,6 +197,9 @@ export class Scrubber {
     };
     this.#findings.push(finding);
     this.#parts.found(finding, error);
+    for (const listener of this.#listeners) {
+      listener();
+    }
   }
 
   async #pace(bytes: number): Promise<void> {

@@ -90,6 +90,12 @@ export class Gate {
     return hasAccess(credential.rolesIn(name));
   }
 
+  /** Whether a credential may know what concerns the whole store, of whatever namespace. */
+  seesWhole(credential: Credential): boolean {
+    const roles = credential.rolesIn(everyNamespace);
+    return roles.includes("operator") || roles.includes("admin");
+  }
+
   #within(
     credential: Credential,
     guarded: GuardedMethod & { readonly row: AccessRow },

@@ -12,7 +12,7 @@ import type { ServiceHandlers } from "./handler.js";
 /** Handlers of AdminService. */
 export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> {
   return {
-    getServerInfo: async () => {
+    getServerInfo: async (_request, call) => {
       const info = edge.kernel.info();
       return {
         version: edge.version,
@@ -36,7 +36,7 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         diskLow: info.isDiskLow,
         openWorkKnown: info.isOpenWorkKnown,
         readOnlyReason: info.readOnlyReason,
-        scrub: scrubView(info.scrub),
+        scrub: scrubView(info.scrub, edge.gate.seesWhole(call.credential)),
       };
     },
     createNamespace: (request, call) => createNamespace(edge, request, call),
@@ -44,21 +44,23 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
   };
 }
 
-function scrubView({
-  rounds,
-  lastRoundAtMs,
-  bytes,
-  findings,
-}: ScrubStatus): MessageInitShape<typeof ScrubStatusSchema> {
+/** @param isWhole whether the caller may know of runs of every namespace, which findings may name. */
+function scrubView(
+  { rounds, lastRoundAtMs, bytes, findings }: ScrubStatus,
+  isWhole: boolean,
+): MessageInitShape<typeof ScrubStatusSchema> {
   return {
     rounds,
     ...(lastRoundAtMs === 0 ? {} : { lastRoundAt: timestampFromMs(lastRoundAtMs) }),
     bytes: BigInt(bytes),
-    findings: findings.map(({ stage, message, runNumber, firstBadSequence, key, foundAtMs }) => ({
-      ...{ stage, key, message: cutText(message) },
-      runNumber: BigInt(runNumber),
-      firstBadSequence: BigInt(firstBadSequence),
-      foundAt: timestampFromMs(foundAtMs),
-    })),
+    findingCount: findings.length,
+    findings: (isWhole ? findings : []).map(
+      ({ stage, message, runNumber, firstBadSequence, key, foundAtMs }) => ({
+        ...{ stage, key, message: cutText(message) },
+        runNumber: BigInt(runNumber),
+        firstBadSequence: BigInt(firstBadSequence),
+        foundAt: timestampFromMs(foundAtMs),
+      }),
+    ),
   };
 }

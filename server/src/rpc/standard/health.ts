@@ -57,8 +57,15 @@ async function* watchStatus(
   statusNow: (service: string) => ServingStatus,
 ): AsyncIterable<{ status: ServingStatus }> {
   const channel = new Channel<{ status: ServingStatus }>(call.signal);
-  channel.push({ status: statusNow(service) });
-  const stop = edge.lifecycle.onChange(() => channel.push({ status: statusNow(service) }));
+  let told = statusNow(service);
+  channel.push({ status: told });
+  const stop = edge.lifecycle.onChange(() => {
+    const status = statusNow(service);
+    if (status !== told) {
+      told = status;
+      channel.push({ status });
+    }
+  });
   try {
     yield* channel;
   } finally {
