@@ -1,18 +1,17 @@
+import { isUnsafe } from "./format/text.js";
+
 /** Commands that are printed for people to run next. Each runs exactly as it is printed. */
 
 const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
-
 /** A word as a shell reads it back: itself where it is plain, else in quotes. */
 export function quoteWord(word: string): string {
   if (PLAIN_WORD.test(word)) return word;
-  if (!CONTROL.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
-  // bash and zsh read this form; a control character must not reach the terminal as it is.
+  if (!isUnsafe(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  // bash and zsh read this form; what moves the cursor or is not seen must not reach the terminal as it is.
   const escaped = [...word].map((character) => {
     if (character === "'" || character === "\\") return `\\${character}`;
-    if (!CONTROL.test(character)) return character;
+    if (!isUnsafe(character)) return character;
     return [...new TextEncoder().encode(character)]
       .map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`)
       .join("");

@@ -30,6 +30,9 @@ export function eachTestServer(options: TestServerOptions = {}): TestServer {
     get json() {
       return current().json;
     },
+    get metrics() {
+      return current().metrics;
+    },
     get faults() {
       return current().faults;
     },

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
 import { addApprovalsDecide } from "./approvals-decide.js";
-import { addApprovalsList, addApprovalsShow } from "./approvals-read.js";
+import { addApprovalsList } from "./approvals-list.js";
 import { addApprovalsRevoke } from "./approvals-revoke.js";
+import { addApprovalsShow } from "./approvals-show.js";
 
 /** `pawl approvals …`. */
 export function addApprovalsCommands(program: Command, context: CliContext): void {

@@ -4,6 +4,7 @@ import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { type Review, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
+import { exactText } from "../format/exact-text.js";
 import { inputHeadline } from "../format/input.js";
 import { proposalHeadline } from "../format/proposal.js";
 import { reviewHeadline } from "../format/review.js";
@@ -66,7 +67,7 @@ function printProposals({ out, followUps }: KernelSession, proposals: readonly P
     out.lines("", proposalHeadline(proposal, out.style));
     out.fields([
       ["title", proposal.display?.title],
-      ["target", proposal.target],
+      ["target", exactText(proposal.target)],
       ["may decide", `${proposal.need} of ${proposal.from.join(", ")}`],
       ["expires", formatTime(proposal.expiresAt, out.clock)],
       ["look", followUps.command("approvals show", [proposal.proposalId])],

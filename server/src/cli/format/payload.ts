@@ -1,4 +1,5 @@
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import { compactJson } from "./exact-text.js";
 import { count, shorten } from "./text.js";
 
 /** Longest piece of content that is shown in a line of text. */
@@ -17,29 +18,31 @@ export function describePayload(
   if (body.case === undefined) return `${contentType} without content`;
   const size = `${contentType}, ${count(body.value.byteLength, "byte")}`;
   if (encoding !== "") return `${size}, encoded by "${encoding}"`;
-  const text = isText(contentType) ? decodeText(body.value) : undefined;
+  const text = textOf(contentType, body.value);
   if (text === undefined || text === "") return size;
   return shorten(isJson(contentType) ? compactJson(text) : text, shownMax);
 }
 
-function isJson(contentType: string): boolean {
-  return /^application\/(?:[\w.-]+\+)?json\b/.test(contentType);
+/** True for content types of JSON. */
+export function isJson(contentType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType);
 }
 
 function isText(contentType: string): boolean {
-  return isJson(contentType) || contentType.startsWith("text/");
+  return isJson(contentType) || /^text\//i.test(contentType);
+}
+
+/** The text of content whose type and bytes say that it is text. */
+export function textOf(contentType: string, bytes: Uint8Array): string | undefined {
+  return isText(contentType) ? decodeText(bytes) : undefined;
 }
 
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // A byte order mark is content as well.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     // Its type says text, its bytes do not: it is told by its size.
     return undefined;
   }
-}
-
-/** Drops white space between tokens only; numbers and names stay as they were written. */
-function compactJson(text: string): string {
-  return text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, string: string | undefined) => string ?? "");
 }

@@ -1,4 +1,3 @@
-import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import {
   type Guard,
   type Proposal,
@@ -7,7 +6,8 @@ import {
 } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatusSchema } from "@pawl/proto/v1/proposal_status_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
-import { describePayload } from "./payload.js";
+import { exactText } from "./exact-text.js";
+import type { ShownContent } from "./proposal-content.js";
 import { lookOf, type Style } from "./style.js";
 import type { Cell } from "./table.js";
 import { clean } from "./text.js";
@@ -32,20 +32,17 @@ export function proposalHeadline(proposal: Proposal, style: Style): string {
   return `Proposal ${style("bold", clean(proposal.proposalId))} of "${clean(proposal.operation)}" is ${style(lookOf(status), status)}.`;
 }
 
-/** Exactly what was fingerprinted: nothing else is approved. */
-export function boundFields(proposal: Proposal): (readonly [string, string | undefined])[] {
+/** Exactly what was fingerprinted: nothing else is approved. What of the content is no field is in `ShownContent.lines`. */
+export function boundFields(
+  proposal: Proposal,
+  content: ShownContent,
+): (readonly [string, string])[] {
   return [
-    ["operation", proposal.operation],
-    ["target", proposal.target === "" ? "(empty)" : proposal.target],
-    ["content type", proposal.payload?.contentType],
-    ["content", wholeContent(proposal.payload)],
+    ["operation", exactText(proposal.operation)],
+    ["target", exactText(proposal.target)],
+    ...content.fields,
     ["fingerprint", fingerprintOf(proposal)],
   ];
-}
-
-/** Nothing of what is approved is shortened. */
-function wholeContent(payload: Payload | undefined): string | undefined {
-  return payload === undefined ? undefined : describePayload(payload, Number.MAX_SAFE_INTEGER);
 }
 
 /** What is known besides, which is not part of the fingerprint. */
@@ -104,22 +101,30 @@ export function describeDecision(decision: ProposalDecision, clock: Clock): stri
   return `${word} by ${who}${as}, ${formatTime(decidedAt, clock)}${why}`;
 }
 
+/** A proposal with its content. */
+export interface WholeProposal {
+  readonly proposal: Proposal;
+  readonly content: ShownContent;
+}
+
 /** What a revised proposal changed of what is bound, by name: before and after. */
 export function differences(
-  before: Proposal,
-  after: Proposal,
+  before: WholeProposal,
+  after: WholeProposal,
 ): (readonly [string, string, string])[] {
-  const old = new Map(boundFields(before));
-  const found = boundFields(after).flatMap(([name, value]) => {
-    const was = old.get(name) ?? "";
-    return name === "fingerprint" || was === (value ?? "")
-      ? []
-      : [[name, was, value ?? ""] as const];
+  const [old, now] = [comparedFields(before), comparedFields(after)];
+  const names = new Set([...old.keys(), ...now.keys()]);
+  return [...names].flatMap((name) => {
+    const [was = "", is = ""] = [old.get(name), now.get(name)];
+    return was === is ? [] : [[name, was, is] as const];
   });
-  // Content that cannot be shown may differ although it is told in the same words.
-  return found.length > 0 || fingerprintOf(before) === fingerprintOf(after)
-    ? found
-    : [["fingerprint", fingerprintOf(before), fingerprintOf(after)]];
+}
+
+/** The fingerprint is told last, and alone where nothing else that can be shown differs. */
+function comparedFields({ proposal, content }: WholeProposal): Map<string, string> {
+  const fields = new Map(boundFields(proposal, content));
+  if (content.lines.length > 0) fields.set("content", content.lines.join("\n"));
+  return fields;
 }
 
 /** Headings of a list of proposals. */

@@ -1,5 +1,8 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible.
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * What a terminal does not show, or acts upon: controls, ends of lines, marks of reading direction and other formats, what is ignored
+ * by default (blanks without width among it), and halves of surrogate pairs.
+ */
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u;
@@ -8,17 +11,25 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const NAMED_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
 
+/** True for text in which `clean` has something to escape. */
+export function isUnsafe(text: string): boolean {
+  return text.search(UNSAFE) >= 0;
+}
+
 /**
- * Text from elsewhere in one safe line: what would move the cursor, colour the terminal or turn the
- * reading direction is shown as an escape.
+ * Text from elsewhere in one safe line: what would move the cursor, colour the terminal, turn the
+ * reading direction or not be seen at all is shown as an escape.
  */
 export function clean(text: string): string {
-  return text.replace(
-    UNSAFE,
-    (character) =>
-      NAMED_ESCAPES[character] ??
-      `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-  );
+  return text.replace(UNSAFE, escapeCharacter);
+}
+
+/** A character as JSON escapes it. */
+export function escapeCharacter(character: string): string {
+  const named = NAMED_ESCAPES[character];
+  if (named !== undefined) return named;
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
 /** The same for text of several lines, which stay lines. */

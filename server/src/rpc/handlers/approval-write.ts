@@ -15,7 +15,7 @@ import type { Command } from "../../core/command.js";
 import { approvalsMissing } from "../../core/proposals.js";
 import { notFound } from "../../core/rejection.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
-import { admit, isLarge } from "../admission.js";
+import { admit, admitFirst, isLarge } from "../admission.js";
 import { type Accepted, type Durable, executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import { targetOfIntent } from "../commands/operation.js";
@@ -50,7 +50,8 @@ export async function proposeAction(
   if (lease !== undefined) {
     await acknowledge(edge, lease);
   }
-  const admitted = await admit(edge, target, command.payload, "payload");
+  const store = isNamespace ? admitFirst : admit;
+  const admitted = await store(edge, target, command.payload, "payload");
   const recorded = admitted === undefined ? command : { ...command, payload: admitted };
   const order = { target, command: recorded };
   const { value, position } = await withProposalId(request.revises, () =>
