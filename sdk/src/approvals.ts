@@ -90,6 +90,18 @@ export interface ProposalChangeInfo {
   readonly position: string | undefined;
 }
 
+/** What a watch is narrowed to, and where it begins. Default: now. */
+export interface WatchApprovalsOptions {
+  /** Only those that this `user:NAME` or `role:NAME` may decide. */
+  readonly addressee?: string;
+  /** `position` of a change seen before. */
+  readonly after?: string;
+  /** First what is pending already, then what happens. One that changes in between may be told twice. Default false. */
+  readonly current?: boolean;
+  /** Ends the watch when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
 /** Actions that people must allow first, for those who decide. */
 export interface Approvals {
   /** Proposals, oldest first by their runs' age, without contents. */
@@ -119,10 +131,10 @@ export interface Approvals {
   ): Promise<void>;
   /** Waits until a proposal is decided or ends otherwise. Survives restarts of the kernel. */
   await(proposalId: string, options?: { readonly signal?: AbortSignal }): Promise<ProposalInfo>;
-  /** What happens to proposals, from a position on (default: from now), without gaps or repeats. Ends with its signal, or when the loop is left. */
-  watch(options?: {
-    readonly addressee?: string;
-    readonly after?: string;
-    readonly signal?: AbortSignal;
-  }): AsyncIterable<ProposalChangeInfo>;
+  /**
+   * What happens to proposals, from a position on (default: from now), without gaps or repeats. Ends with its signal, or when the loop is left.
+   *
+   * @throws DefinitionInvalid for `current` together with `after`.
+   */
+  watch(options?: WatchApprovalsOptions): AsyncIterable<ProposalChangeInfo>;
 }

@@ -8,6 +8,7 @@ import { KernelClient } from "./internal/kernel-client.js";
 import { ConnectionMonitor } from "./internal/monitor.js";
 import type { Operation } from "./operation.js";
 import type { PlanRef } from "./plan.js";
+import type { Reviews } from "./reviews.js";
 import type { Run, WaitOptions } from "./run.js";
 import type { ClientPerformOptions, StartOptions } from "./start-options.js";
 import type { TaskRef } from "./task.js";
@@ -44,6 +45,8 @@ export interface Client extends AsyncDisposable {
   readonly approvals: Approvals;
   /** What tasks ask people (`ctx.ask`). */
   readonly inputs: Inputs;
+  /** What only a person can resolve: effects whose outcome nobody knows, tasks in trouble. */
+  readonly reviews: Reviews;
   /**
    * Starts a run; resolves when the start is durable.
    *

@@ -32,6 +32,7 @@ export type {
   ProposalInfo,
   ProposalStatusName,
   ShownProposal,
+  WatchApprovalsOptions,
 } from "./approvals.js";
 export {
   NeedsReview,
@@ -123,6 +124,19 @@ export {
 export type { JsonOnly, JsonOrNothing, MustBeJson, NotJson, Rec } from "./rec.js";
 export { Fatal, Later, later, RetryAfter } from "./retry-errors.js";
 export type {
+  FailedAttemptInfo,
+  ListReviewsOptions,
+  ReviewAnswer,
+  ReviewChangeInfo,
+  ReviewChoiceName,
+  ReviewDecision,
+  ReviewInfo,
+  ReviewResolution,
+  ReviewSubjectName,
+  Reviews,
+  ReviewWatchOptions,
+} from "./reviews.js";
+export type {
   EndAnswer,
   EndOptions,
   Run,
@@ -150,6 +164,7 @@ export {
   type TaskSpec,
   task,
 } from "./task.js";
+export type { ShownTask, TaskChange, TaskChangeAnswer, TaskPolicyChange } from "./task-change.js";
 export type { RetryOptions, ScheduleOptions, TimeoutOptions } from "./task-options.js";
 export { worker } from "./worker.js";
 export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";

@@ -2,6 +2,7 @@ import type { Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js"
 import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
 import type { SignalAnswer, SignalOptions } from "./messages.js";
+import type { ShownTask, TaskChange, TaskChangeAnswer } from "./task-change.js";
 
 /** How long to wait, and what ends the wait. */
 export interface WaitOptions {
@@ -116,6 +117,15 @@ export interface Run<Output = unknown> {
   get(): Promise<RunView>;
   /** Reads one task, with its output. */
   task(name: string): Promise<TaskView>;
+  /**
+   * Steps in by hand: runs a task now, completes or fails it, gives it its attempts anew, changes its policy. Recorded with who did it and why; the same again
+   * is the same.
+   *
+   * @param shown The task as it was looked at.
+   * @throws Rejected `PAWL_STALE_VERSION` (it has changed since: look again), `PAWL_ILLEGAL_TRANSITION` (its state does not allow it), `PAWL_RUN_OVER`; NotFound;
+   *   ValueRefused; DefinitionInvalid.
+   */
+  changeTask(shown: ShownTask, change: TaskChange): Promise<TaskChangeAnswer>;
   /** The tasks in plan order, without outputs. */
   tasks(filter?: { readonly status?: RunTaskStatus }): AsyncIterable<TaskView>;
 }

@@ -13,6 +13,7 @@ import {
 } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { gate } from "./support/worker-bench.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -216,16 +217,19 @@ describe("an approval granted five hours after a read", () => {
 describe("client.approvals", () => {
   test("waits for a decision, watches changes, and refuses another fingerprint than the shown one", async () => {
     const changes: string[] = [];
-    const watching = (async () => {
-      for await (const { status } of client.approvals.watch({ addressee: "role:finance" })) {
-        changes.push(status);
-        if (status === "consumed") return;
-      }
-    })();
-    await new Promise((resolve) => setTimeout(resolve, 100));
     await client.worker({ serve: [performIt] });
     const run = await client.start(performIt, undefined, { runId: "r" });
     const shown = await pending();
+    const told = gate();
+    const watching = (async () => {
+      const addressee = "role:finance";
+      for await (const { status } of client.approvals.watch({ addressee, current: true })) {
+        changes.push(status);
+        told.open();
+        if (status === "consumed") return;
+      }
+    })();
+    await told.promise;
     const decided = client.approvals.await(shown.proposalId);
     await expect(
       client.approvals.approve({ ...shown, fingerprint: "0".repeat(64) }),
@@ -238,5 +242,25 @@ describe("client.approvals", () => {
     await expect(client.approvals.reject(shown, { reason: "late" })).rejects.toMatchObject({
       code: "PAWL_PROPOSAL_CLOSED",
     });
+  });
+
+  test("tells what is pending already, and goes on behind a position", async () => {
+    await client.worker({ serve: [performIt] });
+    await client.start(performIt, undefined, { runId: "r" });
+    const shown = await pending();
+    const seen: string[] = [];
+    let position: string | undefined;
+    for await (const change of client.approvals.watch({ current: true })) {
+      seen.push(`${change.proposalId === shown.proposalId} ${change.status}`);
+      position = change.position;
+      if (change.status === "withdrawn") break;
+      await client.approvals.withdraw(shown, { reason: "not needed" });
+    }
+    expect(seen).toEqual(["true pending", "true withdrawn"]);
+    await client.start(performIt, undefined, { runId: "later" });
+    for await (const change of client.approvals.watch({ after: position ?? "" })) {
+      expect(change).toMatchObject({ runId: "later", status: "pending" });
+      break;
+    }
   });
 });

@@ -7,13 +7,14 @@ import type {
   ProposalInfo,
   ProposalStatusName,
   ShownProposal,
+  WatchApprovalsOptions,
 } from "../approvals.js";
 import { DefinitionInvalid, PawlError } from "../errors.js";
 import type { ClientCore } from "./client-core.js";
+import { follow } from "./follow.js";
 import { proposalInfo, statusName, statusOfName } from "./proposal-info.js";
 import { Reopening } from "./reopening.js";
 import { callUnary } from "./unary.js";
-import { readPosition } from "./watch-run.js";
 
 /** `client.approvals`. */
 export class ApprovalsClient implements Approvals {
@@ -108,31 +109,21 @@ export class ApprovalsClient implements Approvals {
     }
   }
 
-  async *watch(
-    options: {
-      readonly addressee?: string;
-      readonly after?: string;
-      readonly signal?: AbortSignal;
-    } = {},
-  ): AsyncGenerator<ProposalChangeInfo> {
+  watch(options: WatchApprovalsOptions = {}): AsyncIterable<ProposalChangeInfo> {
     const { api, namespace } = this.#core;
     const { addressee = "" } = options;
-    const { signal } = this.#core.unary(options.signal);
-    const reopening = new Reopening(this.#core, signal);
-    let position: Uint8Array = readPosition(options.after);
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        const request = { namespace, addressee, position };
-        for await (const message of api.approvals.watchProposals(request, { signal })) {
-          reopening.answered();
-          position = message.position;
-          yield* readChanges(message);
-        }
-      } catch (cause) {
-        reopening.failed(cause);
-      }
-      await reopening.next();
+    return follow(this.#core, options, {
+      open: (position, signal) =>
+        api.approvals.watchProposals({ namespace, addressee, position }, { signal }),
+      read: readChanges,
+      current: () => this.#listPending(addressee),
+    });
+  }
+
+  async *#listPending(addressee: string): AsyncGenerator<ProposalChangeInfo> {
+    for await (const proposal of this.list({ addressee })) {
+      const { proposalId, runId, operation, target, status } = proposal;
+      yield { proposalId, runId, operation, target, status, position: undefined };
     }
   }
 
@@ -164,12 +155,17 @@ function bytesOf(fingerprint: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(fingerprint, "hex"));
 }
 
-function* readChanges(message: WatchProposalsResponse): Generator<ProposalChangeInfo> {
-  const { changes } = message;
+function* readChanges(
+  { changes }: WatchProposalsResponse,
+  position: string,
+): Generator<ProposalChangeInfo> {
   for (const [place, change] of changes.entries()) {
     const { proposalId, runId, operation, target } = change;
     const isLast = place === changes.length - 1;
-    const position = isLast ? Buffer.from(message.position).toString("base64url") : undefined;
-    yield { proposalId, runId, operation, target, status: statusName(change.status), position };
+    const status = statusName(change.status);
+    yield {
+      ...{ proposalId, runId, operation, target, status },
+      position: isLast ? position : undefined,
+    };
   }
 }

@@ -14,8 +14,10 @@ import type { PawlClient } from "../client.js";
 import type { Client, Startable } from "../connect.js";
 import type { ConnectionStatus } from "../connection.js";
 import { Closed, DefinitionInvalid, type PawlError, TooLarge } from "../errors.js";
+import type { Inputs } from "../inputs.js";
 import type { StartSignalOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
+import type { Reviews } from "../reviews.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, OnExistingRun, StartOptions } from "../start-options.js";
 import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
@@ -28,6 +30,7 @@ import { InputsClient } from "./inputs-client.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { Performance } from "./perform.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
+import { ReviewsClient } from "./reviews-client.js";
 import { RunHandle } from "./run-handle.js";
 import { SubmitStream } from "./submit-stream.js";
 import { monotonicMs, wait } from "./time.js";
@@ -61,7 +64,8 @@ interface Compiled {
 /** A client of one kernel. */
 export class KernelClient implements Client {
   readonly approvals: Approvals;
-  readonly inputs: InputsClient;
+  readonly inputs: Inputs;
+  readonly reviews: Reviews;
   readonly #core: ClientCore;
   readonly #submit: SubmitStream;
   readonly #workers = new Set<WorkSession>();
@@ -72,6 +76,7 @@ export class KernelClient implements Client {
     this.#core = core;
     this.approvals = new ApprovalsClient(core);
     this.inputs = new InputsClient(core);
+    this.reviews = new ReviewsClient(core);
     this.#submit = new SubmitStream(core);
   }
 

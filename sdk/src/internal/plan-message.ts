@@ -159,7 +159,8 @@ function checkNumber(value: number | undefined, bound: NumberBound): void {
   }
 }
 
-function buildRetry(retry: RetryOptions): RetryPolicy {
+/** A retry policy as it is sent. */
+export function buildRetry(retry: RetryOptions): RetryPolicy {
   const message = create(RetryPolicySchema, {
     attemptsMax: retry.attempts ?? 0,
     backoffCoefficient: retry.coefficient ?? 0,
@@ -179,7 +180,8 @@ function buildRetry(retry: RetryOptions): RetryPolicy {
   return message;
 }
 
-function buildTimeouts(timeouts: TimeoutOptions): TaskTimeouts {
+/** Timeouts as they are sent. */
+export function buildTimeouts(timeouts: TimeoutOptions): TaskTimeouts {
   const message = create(TaskTimeoutsSchema);
   for (const name of ["scheduleToStart", "startToClose", "scheduleToClose", "lease"] as const) {
     const value = timeouts[name];

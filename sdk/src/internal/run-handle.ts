@@ -8,12 +8,14 @@ import {
 import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
 import type { SignalAnswer, SignalOptions } from "../messages.js";
 import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
+import type { ShownTask, TaskChange, TaskChangeAnswer } from "../task-change.js";
 import type { ClientCore } from "./client-core.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import type { StartAnswer, SubmitStream } from "./submit-stream.js";
+import { buildTaskChange } from "./task-change-message.js";
 import { callUnary } from "./unary.js";
 import { waitFor } from "./wait-for.js";
 import { watchRun } from "./watch-run.js";
@@ -130,6 +132,17 @@ export class RunHandle<Output> implements Run<Output> {
     const request = { namespace, runId: this.runId, task: name };
     const { task } = await callUnary((call) => api.runs.getTask(request, call), this.#core.unary());
     return present(task);
+  }
+
+  async changeTask({ name, version }: ShownTask, change: TaskChange): Promise<TaskChangeAnswer> {
+    const { api, namespace } = this.#core;
+    const request = {
+      ...{ namespace, runId: this.runId, task: name },
+      expectedVersion: version,
+      reason: change.reason,
+      change: buildTaskChange(name, change),
+    };
+    return callUnary((call) => api.runs.changeTask(request, call), this.#core.unary());
   }
 
   async *tasks(filter: { readonly status?: TaskView["status"] } = {}): AsyncIterable<TaskView> {
