@@ -46,6 +46,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.RunService/AwaitResults": readers,
   "pawl.v1.RunService/WatchRun": readers,
   "pawl.v1.RunService/WatchRuns": readers,
+  "pawl.v1.RunService/ReadOutput": readers,
   "pawl.v1.RunService/CancelRun": within("client", "operator", "admin"),
   "pawl.v1.RunService/TerminateRun": operators,
   "pawl.v1.RunService/PauseRun": operators,
@@ -68,6 +69,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.WorkerService/Suspend": workers,
   "pawl.v1.WorkerService/ReleaseTask": workers,
   "pawl.v1.WorkerService/ReportProgress": workers,
+  "pawl.v1.WorkerService/EmitOutput": workers,
 
   "pawl.v1.OperationService/IntendOperation": performers,
   "pawl.v1.OperationService/ObserveOperation": performers,

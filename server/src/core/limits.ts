@@ -51,6 +51,18 @@ export const limits = {
   checkedAnswerBytesMax: 262_144,
   /** Operations of one run. */
   operationsMax: 100_000,
+  /** Channels of live output under one lease. */
+  outputChannelsMax: 64,
+  /** Live output that is kept of one task, in memory. */
+  outputTaskBytesMax: 1_048_576,
+  /** Chunks of it. */
+  outputTaskChunksMax: 10_000,
+  /** Live output that is kept of all tasks together. */
+  outputBytesMax: 67_108_864,
+  /** Places that a reader of live output may name. */
+  outputPlacesMax: 1_000,
+  /** How long live output is kept when no lease is live any more. */
+  outputKeptMs: 60_000,
   /** An offer must be acknowledged within this time. */
   offerAckMs: 5_000,
   /** Unacknowledged offers in a row that count as one attempt. */

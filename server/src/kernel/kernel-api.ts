@@ -4,6 +4,7 @@ import type { EventBody } from "../core/event.js";
 import type { Proposal, Review, Run } from "../core/state.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
+import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
 /** A stored event with its places, as history and watchers give it. */
@@ -70,6 +71,8 @@ export interface WorkerSession {
   renew(handle: number): boolean;
   /** Memory only: keeps the last progress until the task's next event. False when the lease is over. */
   progress(handle: number, progress: Uint8Array): boolean;
+  /** Memory only: gives a chunk to whoever reads live output, and renews the lease; it keeps `chunk.payload` as it is. Nothing when the lease is over. */
+  emit(handle: number, leaseVersion: number, chunk: EmittedChunk): void;
   /** No more offers. */
   drain(): void;
   /** The connection is gone. Leases stay until they expire or the session comes back. */
@@ -267,6 +270,14 @@ export interface KernelApi {
     task: string,
     lease: { leaseVersion: number; progress: Uint8Array },
   ): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  /** Memory only: gives chunks to whoever reads live output, and renews. Rejects with RejectionError. */
+  emitOutput(
+    target: Target,
+    task: string,
+    emitted: { leaseVersion: number; chunks: readonly EmittedChunk[] },
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }>;
+  /** Reads live output of a run. Rejects with RejectionError. */
+  readOutput(target: Target, filter: OutputFilter): Promise<OutputReading>;
   info(): KernelInfo;
   /** True once new work is refused because the kernel is going away. */
   readonly isDraining: boolean;

@@ -1,5 +1,6 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
+import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import type { KernelGauges } from "../observe/meter.js";
 import { awaitRun } from "./await-run.js";
@@ -25,7 +26,8 @@ import type { KernelParts } from "./kernel-parts.js";
 import type { Loop } from "./loop.js";
 import { NamedLeases } from "./named-leases.js";
 import { defaultNamespace, type NamespaceEntry } from "./namespaces.js";
-import { type Outcome, type Receiver, RejectionError, type Target } from "./outcome.js";
+import { goingAway, type Outcome, type Receiver, RejectionError, type Target } from "./outcome.js";
+import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import { Watches } from "./watches.js";
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
@@ -228,6 +230,25 @@ export class Kernel implements KernelApi {
     return this.#namedLeases.progress(target, task, report);
   }
 
+  emitOutput(
+    target: Target,
+    task: string,
+    emitted: { leaseVersion: number; chunks: readonly EmittedChunk[] },
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
+    return this.#namedLeases.emit(target, task, emitted);
+  }
+
+  async readOutput(target: Target, filter: OutputFilter): Promise<OutputReading> {
+    const resident = await this.#answers.load(target);
+    return await this.#answers.whenDurable(() => {
+      const { task } = filter;
+      if (task !== undefined && !resident.run.plan.byName.has(task)) {
+        throw new RejectionError(notFound("task", task));
+      }
+      return this.#loop.work.output.open(resident, filter);
+    });
+  }
+
   info(): KernelInfo {
     return {
       storeId: this.#parts.storeId,
@@ -277,6 +298,7 @@ export class Kernel implements KernelApi {
   drain(): void {
     this.#isDraining = true;
     this.#parts.watchHub.drain();
+    this.#loop.work.output.endReaders(new RejectionError(goingAway));
   }
 
   /** Waits for what is gathered, writes the last checkpoint and closes the store. Safe to call again. */

@@ -1,6 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { limits } from "../core/limits.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
+import type { TaskOutput } from "./output/task-output.js";
 import type { Timers } from "./ports.js";
 import type { Session } from "./session.js";
 
@@ -30,6 +31,8 @@ export class Lease implements Due {
   queuedIn = 0;
   /** Last progress, until the task's next event. */
   progress: Uint8Array | undefined = undefined;
+  /** Its live output; undefined until it emits. */
+  output: TaskOutput | undefined = undefined;
 
   constructor(parts: LeaseParts, endsMs: number, acknowledgeByMs: number | undefined) {
     this.runNumber = parts.runNumber;

@@ -1,11 +1,13 @@
 import { findTask } from "../core/decide/find.js";
 import { leaseLost } from "../core/lease-standing.js";
-import { notFound } from "../core/rejection.js";
+import { limits } from "../core/limits.js";
+import { invalidField, notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import type { DurableAnswers } from "./durable-answers.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
 import { RejectionError, type Target } from "./outcome.js";
+import type { EmittedChunk } from "./output/output-entry.js";
 
 /** Leases as callers without a session name them: by run, task and version. Memory only. */
 export class NamedLeases {
@@ -35,6 +37,25 @@ export class NamedLeases {
     const { lease, run } = await this.#find(target, task, report.leaseVersion);
     lease.progress = report.progress;
     this.#loop.work.leases.renew(lease);
+    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+  }
+
+  async emit(
+    target: Target,
+    task: string,
+    emitted: { leaseVersion: number; chunks: readonly EmittedChunk[] },
+  ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
+    const { lease, run } = await this.#find(target, task, emitted.leaseVersion);
+    const { leases, output } = this.#loop.work;
+    const refusal = output.refusal(lease, emitted.chunks);
+    if (refusal !== undefined) {
+      const expected = `at most ${limits.outputChannelsMax} channels under one lease`;
+      throw new RejectionError(invalidField("chunks", expected, refusal));
+    }
+    leases.renew(lease);
+    for (const chunk of emitted.chunks) {
+      output.emit(lease, chunk);
+    }
     return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
   }
 

@@ -10,10 +10,10 @@ import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun } from "../core/state.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
-import type { SessionListener } from "./kernel-api.js";
 import { type Lease, type LeaseParts, LeaseTable, tasksPerRun } from "./lease-table.js";
 import { OpenRuns } from "./open-runs.js";
-import type { Outcome } from "./outcome.js";
+import type { Outcome, Receiver } from "./outcome.js";
+import { LiveOutput } from "./output/live-output.js";
 import type { Timers } from "./ports.js";
 import type { Found } from "./residency.js";
 import type { Resident } from "./resident.js";
@@ -31,8 +31,8 @@ export interface OpenWorkParts {
   readonly decideOn: (resident: Resident, command: Command) => Outcome;
   /** Decides a command of the kernel's own on any run; nobody waits for the answer. */
   readonly command: (runNumber: number, command: Command) => void;
-  /** Has a session's connection released with the turn that gathers. */
-  readonly register: (listener: SessionListener) => void;
+  /** Has a receiver, such as a session's connection, released with the turn that gathers. */
+  readonly register: (receiver: Receiver) => void;
   readonly schedule: () => void;
   /** A run has ended. */
   readonly closed: (runNumber: number) => void;
@@ -51,6 +51,7 @@ export class OpenWork {
   readonly dispatcher: Dispatcher;
   readonly leases: LeaseTable;
   readonly openRuns: OpenRuns = new OpenRuns();
+  readonly output: LiveOutput;
   /** Told of every applied event. */
   readonly hooks: ApplyHooks;
   /** The aggregate that events are being applied to. */
@@ -72,6 +73,7 @@ export class OpenWork {
     );
     this.leases = new LeaseTable(timers, now, (lease, reason) => this.endLease(lease, reason));
     this.#deadlines = new DeadlineQueue(timers, now, (deadline) => this.#fire(deadline));
+    this.output = new LiveOutput(parts);
     this.hooks = this.#makeHooks();
   }
 
@@ -196,6 +198,7 @@ export class OpenWork {
   close(): void {
     this.#deadlines.close();
     this.leases.close();
+    this.output.close();
   }
 
   #lease(resident: Resident, task: number, session: Session): boolean {
@@ -232,11 +235,17 @@ export class OpenWork {
         this.dispatcher.push(this.current, run, task);
         this.#parts.schedule();
       },
-      taskMoved: (run, task) => this.#rearm(run, task),
+      taskMoved: (run, task) => {
+        this.#rearm(run, task);
+        this.output.touch(this.current, task);
+      },
       leaseOver: (_run, task, cause) => this.#leaseOver(task, cause),
       cancelAsked: (run, task) => this.#cancelAsked(run, task),
       proposalMoved: (run) => this.#rearmProposals(run),
-      runClosed: () => this.#parts.closed(this.current),
+      runClosed: () => {
+        this.#parts.closed(this.current);
+        this.output.touch(this.current, undefined);
+      },
     };
   }
 

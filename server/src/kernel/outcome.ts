@@ -76,6 +76,14 @@ export function damaged(error: unknown): Rejection | undefined {
   return { reason: "PAWL_STORE_DAMAGED", message };
 }
 
+/** Refusal of what lasts, while the kernel goes away. */
+export const goingAway: Rejection = {
+  reason: "PAWL_UNAVAILABLE",
+  message:
+    "Expected a kernel that takes requests, but it is going away. Send the same request again.",
+  retryAfterMs: 1000,
+};
+
 /** Refusal while the kernel is not able to answer. */
 export function unavailable(cause: Error): Rejection {
   return {

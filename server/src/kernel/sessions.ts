@@ -252,6 +252,13 @@ export class Sessions {
         }
         return lease !== undefined;
       },
+      emit: (handle, leaseVersion, chunk) => {
+        const lease = leaseOf(handle);
+        if (lease?.leaseVersion === leaseVersion) {
+          loop.work.leases.renew(lease);
+          loop.work.output.emit(lease, chunk);
+        }
+      },
       drain: () => {
         session.isDraining = true;
       },

@@ -87,6 +87,30 @@ export const runCases: readonly Case[] = [
   })),
   refused(run.watchRuns, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({ namespace: "x" })),
   refused(run.watchRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ workflow: long })),
+  refused(run.readOutput, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
+  refused(run.readOutput, "NOT_FOUND PAWL_NAMESPACE_NOT_FOUND", () => ({
+    ...noRun,
+    namespace: "x",
+  })),
+  refused(run.readOutput, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    ...{ runId: open.runId, task: "other" },
+  })),
+  refused(run.readOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ runId: open.runId, channel: long },
+  })),
+  refused(run.readOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ runId: open.runId, after: [{ task: "only", leaseVersion: 0, number: 1 }] },
+  })),
+  refused(run.readOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ runId: open.runId, after: [{ task: "only", leaseVersion: 1, number: 0 }] },
+  })),
+  refused(run.readOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    ...{ runId: open.runId, after: [{ task: "", leaseVersion: 1, number: 1 }] },
+  })),
+  refused(run.readOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => {
+    const place = { task: "only", leaseVersion: 1, number: 1 };
+    return { runId: open.runId, after: Array.from({ length: 1001 }, () => place) };
+  }),
   refused(run.cancelRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.cancelRun, "FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
     runId: done.runId,

@@ -3,7 +3,7 @@ import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { type Case, lost, noRun, refused } from "./error-case.js";
+import { type Case, long, lost, noRun, refused } from "./error-case.js";
 import { json, leaseRef, operation } from "./fixtures.js";
 
 const { method: worker } = WorkerService;
@@ -11,6 +11,7 @@ const { method: ops } = OperationService;
 const { method: reviews } = ReviewService;
 
 const serves = [{ kind: "k" }];
+const chunk = { number: 1, payload: json(1) };
 
 /** Every documented error of WorkerService that is a status. */
 export const workerCases: readonly Case[] = [
@@ -68,6 +69,32 @@ export const workerCases: readonly Case[] = [
     lease: leaseRef(open),
     progress: json("x".repeat(40_000)),
   })),
+  refused(worker.emitOutput, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
+    lease: { ...noRun, task: "only", leaseVersion: 1 },
+    chunks: [chunk],
+  })),
+  refused(worker.emitOutput, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    lease: { ...leaseRef(open), task: "other" },
+    chunks: [chunk],
+  })),
+  refused(worker.emitOutput, "FAILED_PRECONDITION PAWL_LEASE_LOST", (world) => ({
+    lease: lost(world),
+    chunks: [chunk],
+  })),
+  ...[
+    [],
+    Array.from({ length: 1001 }, () => chunk),
+    [{ ...chunk, number: 0 }],
+    [{ number: 1 }],
+    [{ ...chunk, channel: long }],
+    [{ ...chunk, payload: json("x".repeat(40_000)) }],
+    [{ ...chunk, payload: { contentType: "text/plain" } }],
+  ].map((chunks) =>
+    refused(worker.emitOutput, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+      lease: leaseRef(open),
+      chunks,
+    })),
+  ),
 ];
 
 const absent = { finding: { case: "absent", value: {} } } as const;

@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiRQoNU2lnbmFsT3V0Y29tZRIhCgdwYXlsb2FkGAEgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCXByaW5jaXBhbBgCIAEoCSJ0CgxJbnB1dE91dGNvbWUSEAoIaW5wdXRfaWQYASABKAkSIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIitgIKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIABIoCgZzaWduYWwYByABKAsyFi5wYXdsLnYxLlNpZ25hbE91dGNvbWVIABImCgVpbnB1dBgIIAEoCzIVLnBhd2wudjEuSW5wdXRPdXRjb21lSABCCQoHb3V0Y29tZUIGCgRfa2V5ItQDCgVPZmZlchIOCgZoYW5kbGUYASABKA0SDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSDAoEa2luZBgEIAEoCRIPCgdhdHRlbXB0GAUgASgNEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEAoIbGVhc2VfbXMYByABKA0SEgoKYXR0ZW1wdF9tcxgIIAEoARIfCgVpbnB1dBgJIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIvCgxkZXBlbmRlbmNpZXMYCiADKAsyGS5wYXdsLnYxLkRlcGVuZGVuY3lPdXRwdXQSIgoFc3RlcHMYCyADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSEgoKbW9yZV9zdGVwcxgMIAEoCBIUCgxzZWVuX3Rocm91Z2gYDSABKA0SEwoLdHJhY2VwYXJlbnQYDiABKAkSJwoNbGFzdF9wcm9ncmVzcxgPIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIQCgh3b3JrZmxvdxgQIAEoCRITCgtpbmNhcm5hdGlvbhgRIAEoDRIUCgxwbGFuX3ZlcnNpb24YEiABKA0SJgoIb3V0Y29tZXMYEyADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJrCgtSZWxlYXNlSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIQCghkZWxheV9tcxgEIAEoDRIOCgZyZWFzb24YBSABKAkiWQoMUHJvZ3Jlc3NJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkItUDCgtXb3JrUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLnBhd2wudjEuSGVsbG8SDwoHY3JlZGl0cxgCIAEoERIMCgRhY2tzGAMgAygNEhAKCHJlbmV3YWxzGAQgAygNEicKCHByb2dyZXNzGAUgAygLMhUucGF3bC52MS5Qcm9ncmVzc0l0ZW0SIAoFc3RlcHMYBiADKAsyES5wYXdsLnYxLlN0ZXBJdGVtEi4KDG9ic2VydmF0aW9ucxgHIAMoCzIYLnBhd2wudjEuT2JzZXJ2YXRpb25JdGVtEjQKD3JlY29uY2lsaWF0aW9ucxgIIAMoCzIbLnBhd2wudjEuUmVjb25jaWxpYXRpb25JdGVtEiQKB2ludGVudHMYCSADKAsyEy5wYXdsLnYxLkludGVudEl0ZW0SJAoHcmVwb3J0cxgKIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbRImCghyZWxlYXNlcxgLIAMoCzIULnBhd2wudjEuUmVsZWFzZUl0ZW0SDAoEcG9uZxgMIAEoDRIMCgRwaW5nGA0gASgNEg0KBWRyYWluGA4gASgIEiYKCHN1c3BlbmRzGA8gAygLMhQucGF3bC52MS5TdXNwZW5kSXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIpUCCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDCK5AQoRQ2xhaW1UYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGd29ya2VyGAMgASgJEiMKBnNlcnZlcxgEIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIRCgl0YXNrc19tYXgYBSABKA0SDAoEb25jZRgGIAEoCBInCgR3YWl0GAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjQKEkNsYWltVGFza3NSZXNwb25zZRIeCgZvZmZlcnMYASADKAsyDi5wYXdsLnYxLk9mZmVyIj8KCExlYXNlUmVmEg4KBnJ1bl9pZBgBIAEoCRIMCgR0YXNrGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0iTwoUUmVwb3J0T3V0cHV0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiQKB3JlcG9ydHMYAiADKAsyEy5wYXdsLnYxLlJlcG9ydEl0ZW0iTwoVUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSgoSUmVuZXdMZWFzZXNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZsZWFzZXMYAiADKAsyES5wYXdsLnYxLkxlYXNlUmVmIj0KE1JlbmV3TGVhc2VzUmVzcG9uc2USJgoHcmVzdWx0cxgBIAMoCzIVLnBhd2wudjEuUmVuZXdlZExlYXNlImEKDFJlbmV3ZWRMZWFzZRIQCghsZWFzZV9tcxgBIAEoDRIlCglyZWplY3Rpb24YAiABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIYChBjYW5jZWxfcmVxdWVzdGVkGAMgASgIImsKElJlY29yZFN0ZXBzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXN0ZXBzGAMgAygLMhEucGF3bC52MS5TdGVwSXRlbSJNChNSZWNvcmRTdGVwc1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwifQoOU3VzcGVuZFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxzZWVuX3Rocm91Z2gYAyABKA0SIAoFd2FpdHMYBCADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAymQUKDVdvcmtlclNlcnZpY2USNwoEV29yaxIULnBhd2wudjEuV29ya1JlcXVlc3QaFS5wYXdsLnYxLldvcmtSZXNwb25zZSgBMAESRwoKQ2xhaW1UYXNrcxIaLnBhd2wudjEuQ2xhaW1UYXNrc1JlcXVlc3QaGy5wYXdsLnYxLkNsYWltVGFza3NSZXNwb25zZTABEk4KDVJlcG9ydE91dHB1dHMSHS5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXF1ZXN0Gh4ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVzcG9uc2USSAoLUmVuZXdMZWFzZXMSGy5wYXdsLnYxLlJlbmV3TGVhc2VzUmVxdWVzdBocLnBhd2wudjEuUmVuZXdMZWFzZXNSZXNwb25zZRJICgtSZWNvcmRTdGVwcxIbLnBhd2wudjEuUmVjb3JkU3RlcHNSZXF1ZXN0GhwucGF3bC52MS5SZWNvcmRTdGVwc1Jlc3BvbnNlEkcKCkdldFJlY29yZHMSGi5wYXdsLnYxLkdldFJlY29yZHNSZXF1ZXN0GhsucGF3bC52MS5HZXRSZWNvcmRzUmVzcG9uc2UwARI8CgdTdXNwZW5kEhcucGF3bC52MS5TdXNwZW5kUmVxdWVzdBoYLnBhd2wudjEuU3VzcGVuZFJlc3BvbnNlEkgKC1JlbGVhc2VUYXNrEhsucGF3bC52MS5SZWxlYXNlVGFza1JlcXVlc3QaHC5wYXdsLnYxLlJlbGVhc2VUYXNrUmVzcG9uc2USUQoOUmVwb3J0UHJvZ3Jlc3MSHi5wYXdsLnYxLlJlcG9ydFByb2dyZXNzUmVxdWVzdBofLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiRQoNU2lnbmFsT3V0Y29tZRIhCgdwYXlsb2FkGAEgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCXByaW5jaXBhbBgCIAEoCSJ0CgxJbnB1dE91dGNvbWUSEAoIaW5wdXRfaWQYASABKAkSIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIitgIKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIABIoCgZzaWduYWwYByABKAsyFi5wYXdsLnYxLlNpZ25hbE91dGNvbWVIABImCgVpbnB1dBgIIAEoCzIVLnBhd2wudjEuSW5wdXRPdXRjb21lSABCCQoHb3V0Y29tZUIGCgRfa2V5ItQDCgVPZmZlchIOCgZoYW5kbGUYASABKA0SDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSDAoEa2luZBgEIAEoCRIPCgdhdHRlbXB0GAUgASgNEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEAoIbGVhc2VfbXMYByABKA0SEgoKYXR0ZW1wdF9tcxgIIAEoARIfCgVpbnB1dBgJIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIvCgxkZXBlbmRlbmNpZXMYCiADKAsyGS5wYXdsLnYxLkRlcGVuZGVuY3lPdXRwdXQSIgoFc3RlcHMYCyADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSEgoKbW9yZV9zdGVwcxgMIAEoCBIUCgxzZWVuX3Rocm91Z2gYDSABKA0SEwoLdHJhY2VwYXJlbnQYDiABKAkSJwoNbGFzdF9wcm9ncmVzcxgPIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIQCgh3b3JrZmxvdxgQIAEoCRITCgtpbmNhcm5hdGlvbhgRIAEoDRIUCgxwbGFuX3ZlcnNpb24YEiABKA0SJgoIb3V0Y29tZXMYEyADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJrCgtSZWxlYXNlSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIQCghkZWxheV9tcxgEIAEoDRIOCgZyZWFzb24YBSABKAkiWQoMUHJvZ3Jlc3NJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkInUKCEVtaXRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEg8KB2NoYW5uZWwYAyABKAkSDgoGbnVtYmVyGAQgASgNEiEKB3BheWxvYWQYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQi9wMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtEiAKBWVtaXRzGBIgAygLMhEucGF3bC52MS5FbWl0SXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIpUCCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDCK5AQoRQ2xhaW1UYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGd29ya2VyGAMgASgJEiMKBnNlcnZlcxgEIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIRCgl0YXNrc19tYXgYBSABKA0SDAoEb25jZRgGIAEoCBInCgR3YWl0GAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjQKEkNsYWltVGFza3NSZXNwb25zZRIeCgZvZmZlcnMYASADKAsyDi5wYXdsLnYxLk9mZmVyIj8KCExlYXNlUmVmEg4KBnJ1bl9pZBgBIAEoCRIMCgR0YXNrGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0iTwoUUmVwb3J0T3V0cHV0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiQKB3JlcG9ydHMYAiADKAsyEy5wYXdsLnYxLlJlcG9ydEl0ZW0iTwoVUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSgoSUmVuZXdMZWFzZXNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZsZWFzZXMYAiADKAsyES5wYXdsLnYxLkxlYXNlUmVmIj0KE1JlbmV3TGVhc2VzUmVzcG9uc2USJgoHcmVzdWx0cxgBIAMoCzIVLnBhd2wudjEuUmVuZXdlZExlYXNlImEKDFJlbmV3ZWRMZWFzZRIQCghsZWFzZV9tcxgBIAEoDRIlCglyZWplY3Rpb24YAiABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIYChBjYW5jZWxfcmVxdWVzdGVkGAMgASgIImsKElJlY29yZFN0ZXBzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXN0ZXBzGAMgAygLMhEucGF3bC52MS5TdGVwSXRlbSJNChNSZWNvcmRTdGVwc1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwifQoOU3VzcGVuZFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxzZWVuX3Rocm91Z2gYAyABKA0SIAoFd2FpdHMYBCADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoRRW1pdE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIhCgZjaHVua3MYAyADKAsyES5wYXdsLnYxLkVtaXRJdGVtIkAKEkVtaXRPdXRwdXRSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIMuAFCg1Xb3JrZXJTZXJ2aWNlEjcKBFdvcmsSFC5wYXdsLnYxLldvcmtSZXF1ZXN0GhUucGF3bC52MS5Xb3JrUmVzcG9uc2UoATABEkcKCkNsYWltVGFza3MSGi5wYXdsLnYxLkNsYWltVGFza3NSZXF1ZXN0GhsucGF3bC52MS5DbGFpbVRhc2tzUmVzcG9uc2UwARJOCg1SZXBvcnRPdXRwdXRzEh0ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVxdWVzdBoeLnBhd2wudjEuUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEkgKC1JlbmV3TGVhc2VzEhsucGF3bC52MS5SZW5ld0xlYXNlc1JlcXVlc3QaHC5wYXdsLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USSAoLUmVjb3JkU3RlcHMSGy5wYXdsLnYxLlJlY29yZFN0ZXBzUmVxdWVzdBocLnBhd2wudjEuUmVjb3JkU3RlcHNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESPAoHU3VzcGVuZBIXLnBhd2wudjEuU3VzcGVuZFJlcXVlc3QaGC5wYXdsLnYxLlN1c3BlbmRSZXNwb25zZRJICgtSZWxlYXNlVGFzaxIbLnBhd2wudjEuUmVsZWFzZVRhc2tSZXF1ZXN0GhwucGF3bC52MS5SZWxlYXNlVGFza1Jlc3BvbnNlElEKDlJlcG9ydFByb2dyZXNzEh4ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1JlcXVlc3QaHy5wYXdsLnYxLlJlcG9ydFByb2dyZXNzUmVzcG9uc2USRQoKRW1pdE91dHB1dBIaLnBhd2wudjEuRW1pdE91dHB1dFJlcXVlc3QaGy5wYXdsLnYxLkVtaXRPdXRwdXRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -1397,6 +1397,55 @@ export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 26);
 
 /**
+ * One chunk of live output: what an attempt shows while it runs. Memory only.
+ *
+ * @generated from message pawl.v1.EmitItem
+ */
+export type EmitItem = Message<"pawl.v1.EmitItem"> & {
+  /**
+   * Handle of the lease. Unary: 0, the request names the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * Lease version: a chunk of an earlier one is left out. Unary: ignored, the request names the lease.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Channel, for readers that want only some of it. At most 200 bytes; empty is a channel like any other. At most 64 channels under one lease.
+   *
+   * @generated from field: string channel = 3;
+   */
+  channel: string;
+
+  /**
+   * Number in its channel, counted from 1 under each lease. What was left out on the way leaves a gap, by which readers learn how much they miss.
+   *
+   * @generated from field: uint32 number = 4;
+   */
+  number: number;
+
+  /**
+   * The content. At most 32 KiB, encoded.
+   *
+   * @generated from field: pawl.v1.Payload payload = 5;
+   */
+  payload?: Payload | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.EmitItem.
+ * Use `create(EmitItemSchema)` to create a new message.
+ */
+export const EmitItemSchema: GenMessage<EmitItem> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 27);
+
+/**
  * What a worker sends on Work.
  *
  * @generated from message pawl.v1.WorkRequest
@@ -1506,6 +1555,13 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
    * @generated from field: repeated pawl.v1.SuspendItem suspends = 15;
    */
   suspends: SuspendItem[];
+
+  /**
+   * Live output. A chunk that is ill-formed, or whose lease is over, is left out without an answer.
+   *
+   * @generated from field: repeated pawl.v1.EmitItem emits = 18;
+   */
+  emits: EmitItem[];
 };
 
 /**
@@ -1513,7 +1569,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 28);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1562,7 +1618,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * A task whose attempt should stop.
@@ -1597,7 +1653,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * A lease that has ended.
@@ -1625,7 +1681,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * What the kernel sends on Work.
@@ -1709,7 +1765,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * Claims tasks.
@@ -1772,7 +1828,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * Claimed tasks.
@@ -1793,7 +1849,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 34);
 
 /**
  * Names a lease.
@@ -1828,7 +1884,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
  * Reports ends of attempts.
@@ -1856,7 +1912,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 36);
 
 /**
  * One result per report, in order.
@@ -1884,7 +1940,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 36);
+  messageDesc(file_pawl_v1_worker_service, 37);
 
 /**
  * Renews leases.
@@ -1912,7 +1968,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 37);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * One result per lease, in order.
@@ -1933,7 +1989,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 38);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * What became of one renewal.
@@ -1968,7 +2024,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 39);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * Records steps of one task.
@@ -2003,7 +2059,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 40);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * One result per step, in order.
@@ -2031,7 +2087,7 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 41);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * Gives a task back until something it waits for is there.
@@ -2073,7 +2129,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
  * Use `create(SuspendRequestSchema)` to create a new message.
  */
 export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 42);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * The task waits.
@@ -2115,7 +2171,7 @@ export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
  * Use `create(SuspendResponseSchema)` to create a new message.
  */
 export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 43);
+  messageDesc(file_pawl_v1_worker_service, 44);
 
 /**
  * Reads recorded steps and outcomes.
@@ -2150,7 +2206,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 44);
+  messageDesc(file_pawl_v1_worker_service, 45);
 
 /**
  * A page of records.
@@ -2178,7 +2234,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 45);
+  messageDesc(file_pawl_v1_worker_service, 46);
 
 /**
  * Gives a task back.
@@ -2220,7 +2276,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 46);
+  messageDesc(file_pawl_v1_worker_service, 47);
 
 /**
  * The task was given back.
@@ -2255,7 +2311,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 47);
+  messageDesc(file_pawl_v1_worker_service, 48);
 
 /**
  * Reports progress.
@@ -2290,7 +2346,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 48);
+  messageDesc(file_pawl_v1_worker_service, 49);
 
 /**
  * The progress was taken.
@@ -2325,7 +2381,70 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 49);
+  messageDesc(file_pawl_v1_worker_service, 50);
+
+/**
+ * Hands over live output of one lease.
+ *
+ * @generated from message pawl.v1.EmitOutputRequest
+ */
+export type EmitOutputRequest = Message<"pawl.v1.EmitOutputRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The lease: with channel and number the identity of each chunk.
+   *
+   * @generated from field: pawl.v1.LeaseRef lease = 2;
+   */
+  lease?: LeaseRef | undefined;
+
+  /**
+   * The chunks, 1 to 1,000, in order.
+   *
+   * @generated from field: repeated pawl.v1.EmitItem chunks = 3;
+   */
+  chunks: EmitItem[];
+};
+
+/**
+ * Describes the message pawl.v1.EmitOutputRequest.
+ * Use `create(EmitOutputRequestSchema)` to create a new message.
+ */
+export const EmitOutputRequestSchema: GenMessage<EmitOutputRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 51);
+
+/**
+ * The chunks were taken.
+ *
+ * @generated from message pawl.v1.EmitOutputResponse
+ */
+export type EmitOutputResponse = Message<"pawl.v1.EmitOutputResponse"> & {
+  /**
+   * How long the lease now lasts, in ms from receipt.
+   *
+   * @generated from field: uint32 lease_ms = 1;
+   */
+  leaseMs: number;
+
+  /**
+   * True when the attempt should stop because cancellation was requested.
+   *
+   * @generated from field: bool cancel_requested = 2;
+   */
+  cancelRequested: boolean;
+};
+
+/**
+ * Describes the message pawl.v1.EmitOutputResponse.
+ * Use `create(EmitOutputResponseSchema)` to create a new message.
+ */
+export const EmitOutputResponseSchema: GenMessage<EmitOutputResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 52);
 
 /**
  * Workers.
@@ -2343,10 +2462,10 @@ export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = 
 export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
-   * Items of one task are handled in order; within one message: acks, renewals, progress, steps, observations, reconciliations, intents, reports, suspends, releases.
+   * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents, reports, suspends, releases.
    * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
-   * progress and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
+   * progress, live output and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
    * and send the unanswered items again with their correlation numbers. Errors come per item; the stream ends only with UNAVAILABLE,
    * INVALID_ARGUMENT `PAWL_INVALID_FIELD` (a message before hello, an unknown protocol version, a session id with which a later stream has said hello:
    * that stream has the session).
@@ -2444,6 +2563,18 @@ export const WorkerService: GenService<{
     methodKind: "unary";
     input: typeof ReportProgressRequestSchema;
     output: typeof ReportProgressResponseSchema;
+  },
+  /**
+   * Hands live output to whoever reads it with RunService.ReadOutput, and renews the lease. Memory only: it is never in the log, and gone with the kernel's process.
+   * Retry: safe, chunks are identified by task, lease version, channel and number: one whose number is not above the last one of its channel is left out.
+   * What has no room makes the oldest of it go, and readers are told how many they miss. INVALID_ARGUMENT `PAWL_INVALID_FIELD` (nothing of the request was taken).
+   *
+   * @generated from rpc pawl.v1.WorkerService.EmitOutput
+   */
+  emitOutput: {
+    methodKind: "unary";
+    input: typeof EmitOutputRequestSchema;
+    output: typeof EmitOutputResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_pawl_v1_worker_service, 0);

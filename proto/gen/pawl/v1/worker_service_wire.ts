@@ -2337,6 +2337,91 @@ export function decodeProgressItem(bytes: Uint8Array): ProgressItemShape {
   return readProgressItem(r, r.limit);
 }
 
+/** A plain `pawl.v1.EmitItem`; its fields are described in worker_service_pb.ts. */
+export interface EmitItemShape {
+  handle: number;
+  leaseVersion: number;
+  channel: string;
+  number: number;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.EmitItem`. */
+export function writeEmitItem(w: WireWriter, m: EmitItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.channel !== "") {
+    w.tag(26);
+    w.string(m.channel);
+  }
+  if (m.number !== 0) {
+    w.tag(32);
+    w.varint32(m.number);
+  }
+  if (m.payload !== undefined) {
+    w.tag(42);
+    w.bytes(m.payload);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.EmitItem` up to `end`, which is the reader's limit. */
+export function readEmitItem(r: WireReader, end: number): EmitItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let channel: string = "";
+  let number: number = 0;
+  let payload: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 26:
+        channel = r.string();
+        break;
+      case 32:
+        number = r.varint32();
+        break;
+      case 42:
+        payload = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    channel,
+    number,
+    payload,
+  };
+}
+
+/** Encodes a `pawl.v1.EmitItem` into bytes of its own. */
+export function encodeEmitItem(m: EmitItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeEmitItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.EmitItem`; its bytes fields are views of `bytes`. */
+export function decodeEmitItem(bytes: Uint8Array): EmitItemShape {
+  const r = new WireReader(bytes);
+  return readEmitItem(r, r.limit);
+}
+
 /** A plain `pawl.v1.WorkRequest`; its fields are described in worker_service_pb.ts. */
 export interface WorkRequestShape {
   hello?: HelloShape | undefined;
@@ -2354,6 +2439,7 @@ export interface WorkRequestShape {
   ping: number;
   drain: boolean;
   suspends: SuspendItemShape[];
+  emits: EmitItemShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkRequest`. */
@@ -2440,6 +2526,12 @@ export function writeWorkRequest(w: WireWriter, m: WorkRequestShape): void {
     writeSuspendItem(w, item);
     w.end(at);
   }
+  for (const item of m.emits) {
+    w.tag(146);
+    const at = w.begin();
+    writeEmitItem(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkRequest` up to `end`, which is the reader's limit. */
@@ -2459,6 +2551,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
   let ping: number = 0;
   let drain: boolean = false;
   const suspends: SuspendItemShape[] = [];
+  const emits: EmitItemShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2528,6 +2621,10 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
         suspends.push(readSuspendItem(r, r.enter()));
         r.leave(end);
         break;
+      case 146:
+        emits.push(readEmitItem(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2548,6 +2645,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
     ping,
     drain,
     suspends,
+    emits,
   };
 }
 

@@ -4,6 +4,7 @@ import type { ServiceHandlers } from "./handler.js";
 import { cancelRun, terminateRun } from "./run-end.js";
 import { getHistory, getRecoveryReport, readBlob } from "./run-history.js";
 import { getInput, listInputs, provideInput } from "./run-input.js";
+import { readOutput } from "./run-output.js";
 import { pauseRun, resumeRun } from "./run-pause.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
 import { sendSignal } from "./run-signal.js";
@@ -35,6 +36,7 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     provideInput: (request, call) => provideInput(edge, request, call),
     getInput: (request) => getInput(edge, request),
     listInputs: (request) => listInputs(edge, request),
+    readOutput: (request, call) => readOutput(edge, request, call),
     readBlob: (request, call) => readBlob(edge, request, call),
   };
 }

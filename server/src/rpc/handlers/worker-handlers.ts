@@ -2,6 +2,7 @@ import type { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
 import { claimTasks } from "./worker-claim.js";
+import { emitOutput } from "./worker-emit.js";
 import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
 import { getRecords, recordSteps } from "./worker-steps.js";
 import { suspendTask } from "./worker-suspend.js";
@@ -17,5 +18,6 @@ export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService
     suspend: (request, call) => suspendTask(edge, request, call),
     releaseTask: (request, call) => releaseTask(edge, request, call),
     reportProgress: (request) => reportProgress(edge, request),
+    emitOutput: (request) => emitOutput(edge, request),
   };
 }

@@ -1,7 +1,8 @@
-import type { WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { EmitItemShape, WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { limits } from "../../core/limits.js";
 import type { WorkerSession } from "../../kernel/kernel-api.js";
 import { RejectionError } from "../../kernel/outcome.js";
+import { readChunk } from "../output-chunk.js";
 import { scanPayload } from "../payload-scan.js";
 import type { Handle, Handles } from "./handles.js";
 import type { WorkOutbox } from "./work-outbox.js";
@@ -14,7 +15,7 @@ export interface NoticeParts {
   readonly now: WorkOutbox;
 }
 
-/** Takes what is memory only: pings, acknowledgements, renewals, progress, credits. It is done at once and not answered. */
+/** Takes what is memory only: pings, acknowledgements, renewals, progress, live output, credits. It is done at once and not answered. */
 export function takeNotices(request: WorkRequestShape, parts: NoticeParts): void {
   const { session, handles, now } = parts;
   if (request.pong !== 0) {
@@ -36,6 +37,9 @@ export function takeNotices(request: WorkRequestShape, parts: NoticeParts): void
       session.progress(handle, progress);
     }
   }
+  for (const item of request.emits) {
+    takeChunk(item, session);
+  }
   if (request.credits !== 0) {
     session.addCredits(request.credits);
   }
@@ -49,6 +53,20 @@ export function acknowledge(entry: Handle | undefined, session: WorkerSession): 
   if (entry !== undefined && !entry.isAcknowledged) {
     entry.isAcknowledged = true;
     session.acknowledge(entry.handle);
+  }
+}
+
+/** Live output is not answered, so what is wrong with a chunk can only be left out. */
+function takeChunk(item: EmitItemShape, session: WorkerSession): void {
+  try {
+    const chunk = readChunk(item, "");
+    // Else it would keep the message that it came in.
+    const kept = { ...chunk, payload: chunk.payload.slice() };
+    session.emit(item.handle, item.leaseVersion, kept);
+  } catch (error) {
+    if (!(error instanceof RejectionError)) {
+      throw error;
+    }
   }
 }
 
