@@ -14,7 +14,7 @@ const never = (): never => {
 
 const program = buildProgram(
   processContext(),
-  { serve: never, verify: never, restore: never },
+  { serve: never, verify: never, restore: never, doctor: never },
   never,
 );
 

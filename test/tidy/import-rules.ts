@@ -71,7 +71,7 @@ const RULES: Readonly<Record<Zone, Rule>> = {
 
 /** Files of a zone that put the parts together, and so may import what `entry` may. */
 const ENTRIES =
-  /^server\/src\/(?:[^/]+|cli\/main|cli\/(?:serve|verify|restore)(?:-[^/]+)?|cli\/(?:serve|verify|restore)\/.+)\.ts$/;
+  /^server\/src\/(?:[^/]+|cli\/main|cli\/(?:serve|verify|restore|doctor)(?:-[^/]+)?|cli\/(?:serve|verify|restore|doctor)\/.+)\.ts$/;
 
 /** The packages of the store, and the one file of the server that may import them. */
 const STORE_PACKAGES = ["level", "classic-level", "abstract-level", "memory-level"];

@@ -94,6 +94,7 @@ function hostCommands(context: CliContext): HostCommands {
   return {
     serve: async (options) => (await import("./serve/serve.js")).serve(context, options),
     restore: async (options) => (await import("./restore/restore.js")).restore(context, options),
+    doctor: async (options) => (await import("./doctor/doctor.js")).doctor(context, options),
     verify: async (options) => (await import("./verify/verify.js")).verify(context, options),
   };
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addApprovalsCommands } from "./commands/approvals.js";
+import { addDoctor, type Doctor } from "./commands/doctor.js";
 import { addInbox } from "./commands/inbox.js";
 import { addInfo } from "./commands/info.js";
 import { addInputsCommands } from "./commands/inputs.js";
@@ -23,6 +24,7 @@ export interface HostCommands {
   readonly serve: Serve;
   readonly verify: Verify;
   readonly restore: Restore;
+  readonly doctor: Doctor;
 }
 
 /** The `pawl` command with all its commands. `setExitCode` is called by those that end with a code of their own. */
@@ -35,6 +37,7 @@ export function buildProgram(
   addServe(program, host.serve, setExitCode);
   addVerify(program, host.verify, setExitCode);
   addRestore(program, host.restore, setExitCode);
+  addDoctor(program, host.doctor, setExitCode);
   addRunCommands(program, context);
   addTaskCommands(program, context);
   addWhy(program, context);

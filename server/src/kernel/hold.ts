@@ -90,7 +90,8 @@ export class Hold {
   }
 }
 
-function describeLoss({ position, headSequence }: Loss): string {
+/** Why a kernel is read-only, as the end of a sentence. */
+export function describeLoss({ position, headSequence }: Loss): string {
   return (
     `a caller holds a position of this store at sequence ${position.sequence} that its log does not have (it ended at ${headSequence}), ` +
     "so something acknowledged is gone"

@@ -102,6 +102,8 @@ export interface KernelInfo {
   readonly readOnlyReason: string;
   /** What the scrubber has done and found. */
   readonly scrub: ScrubStatus;
+  /** Numbers of the runs whose rows are damaged and that are refused, found in whatever process. */
+  readonly setAsideRuns: readonly number[];
 }
 
 /** A subscription to durable events; see `Kernel.watchRun`. */
@@ -283,8 +285,8 @@ export interface KernelApi {
   readonly isDraining: boolean;
   /** Fires once when the kernel becomes read-only, at once when it is: something acknowledged is gone, and an operator must decide. */
   onHeld(callback: () => void): void;
-  /** Fires at each finding of the scrubber: something stored is not as it was written. */
-  onDamaged(callback: () => void): void;
+  /** Fires after each finding of the scrubber (something stored is not as it was written), and after each of its rounds. */
+  onScrubbed(callback: () => void): void;
   /** Fires when the store failed: nothing more is acknowledged. */
   onFailed(callback: (error: Error) => void): void;
 }

@@ -12,6 +12,7 @@ import type { Checkpointer } from "./storage/checkpointer.js";
 import type { HistoryReader } from "./storage/history-reader.js";
 import type { Lists } from "./storage/lists.js";
 import type { Scrubber } from "./storage/scrubber.js";
+import type { SetAside } from "./storage/set-aside.js";
 import type { StartUp } from "./storage/start-up.js";
 import type { WatchHub } from "./watch-hub.js";
 
@@ -33,6 +34,7 @@ export interface KernelParts {
   readonly timers: Timers;
   readonly startUp: StartUp;
   readonly scrubber: Scrubber;
+  readonly setAside: SetAside;
   readonly namespaces: Namespaces;
   /** The store's own run: its events are those of no other. */
   readonly storeRun: Resident;

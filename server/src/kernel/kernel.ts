@@ -262,6 +262,7 @@ export class Kernel implements KernelApi {
       isOpenWorkKnown: this.#isOpenWorkKnown,
       readOnlyReason: this.#parts.hold.reason,
       scrub: this.#parts.scrubber.status,
+      setAsideRuns: this.#parts.setAside.runs,
     };
   }
 
@@ -269,8 +270,8 @@ export class Kernel implements KernelApi {
     this.#parts.hold.onHeld(callback);
   }
 
-  onDamaged(callback: () => void): void {
-    this.#parts.scrubber.onFound(callback);
+  onScrubbed(callback: () => void): void {
+    this.#parts.scrubber.onNews(callback);
   }
 
   /** What metrics show of its state. */

@@ -126,7 +126,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   await disk.start();
   kernel = new Kernel({
     ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
-    ...{ watchHub, scrubber },
+    ...{ watchHub, scrubber, setAside },
     storeEpoch: epoch,
     sessions: new Sessions(loop),
     positions: new PositionJudge({

@@ -9,6 +9,7 @@
  * ballast       random bytes: space that is given back when the disk is nearly full (see ballast.ts)
  * tokens.json   who may do what, with hashed tokens; written by `pawl token`, which may come before the store
  * kernel.json   pid and port of the kernel that has the store open; a hint, never a lock
+ * last-check.json  what the last verification or round of the scrubber found; only told, never relied on
  * write-failed  an empty file: the last handle ended in a failed write (see leveldb-log.ts)
  * ```
  */
@@ -35,6 +36,7 @@ export const FOLDER: {
   readonly ballast: string;
   readonly kernel: string;
   readonly writeFailed: string;
+  readonly lastCheck: string;
 } = {
   store: "STORE",
   creating: "STORE.new",
@@ -43,6 +45,7 @@ export const FOLDER: {
   ballast: "ballast",
   kernel: "kernel.json",
   writeFailed: "write-failed",
+  lastCheck: "last-check.json",
 };
 
 /** What a look at the folder's names says. */

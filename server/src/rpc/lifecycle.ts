@@ -93,8 +93,8 @@ export class Lifecycle {
     this.#tell();
   }
 
-  /** Something stored is found damaged: the kernel serves on, and whoever watches its health is told. */
-  damaged(): void {
+  /** Something stored may have been found damaged: the kernel serves on, and whoever watches its health is told. */
+  scrubbed(): void {
     this.#tell();
   }
 

@@ -106,7 +106,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const edge = createEdge(options, metrics, door);
   edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
   edge.kernel.onHeld(() => edge.lifecycle.hold());
-  edge.kernel.onDamaged(() => edge.lifecycle.damaged());
+  edge.kernel.onScrubbed(() => edge.lifecycle.scrubbed());
   const services = bindServices(edge);
   const grpc = createGrpcServer(edge, services);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());

@@ -6,8 +6,9 @@ import type { Kernel } from "../../kernel/kernel.js";
 import { openKernel } from "../../kernel/open-kernel.js";
 import type { CheckpointOptions } from "../../kernel/storage/checkpointer.js";
 import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
+import { writeLastCheck } from "../../log/last-check.js";
 import type { DataFolder } from "../../log/open-store.js";
-import { createLog, type Log } from "../../observe/log.js";
+import { createLog, describeError, type Log } from "../../observe/log.js";
 import { readLogLevel } from "../../observe/log-level.js";
 import { Metrics } from "../../observe/metrics.js";
 import type { TokenSource } from "../../rpc/access/token-watch.js";
@@ -84,6 +85,7 @@ export async function hostKernel(
     });
     metrics.watchKernel(() => kernel.gauges());
     metrics.watchFolder(directory);
+    kernel.onScrubbed(() => void keepScrub(kernel, directory, log));
     opened.push(server);
     const hasTls = options.tlsCert !== undefined;
     await announce(directory, { host: options.host, port: server.port, tls: hasTls });
@@ -92,6 +94,16 @@ export async function hostKernel(
   } catch (error) {
     for (const part of opened.reverse()) await part.close();
     throw await explainServeError(error, options);
+  }
+}
+
+/** For `pawl doctor`, when no kernel can be asked. */
+async function keepScrub(kernel: Kernel, directory: string, log: Log): Promise<void> {
+  const { nowMs, scrub } = kernel.info();
+  try {
+    await writeLastCheck(directory, { by: "scrub", atMs: nowMs, problems: scrub.findings.length });
+  } catch (error) {
+    log.warn({ error: describeError(error) }, "What the scrubber found could not be kept");
   }
 }
 

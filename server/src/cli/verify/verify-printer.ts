@@ -46,6 +46,11 @@ export class VerifyPrinter {
     return this.#isDone && this.#problems === 0;
   }
 
+  /** Problems so far. */
+  get problems(): number {
+    return this.#problems;
+  }
+
   print(report: VerifyReport): void {
     switch (report.kind) {
       case "progress":

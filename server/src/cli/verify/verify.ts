@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { verifyStore } from "../../kernel/storage/verify-store.js";
+import { writeLastCheck } from "../../log/last-check.js";
 import { type DataFolder, openDataFolder } from "../../log/open-store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
 import type { VerifyOptions } from "../commands/verify.js";
@@ -31,7 +32,18 @@ export async function verify(context: CliContext, options: VerifyOptions): Promi
   } finally {
     await folder.close();
   }
+  await keepVerdict(context, options, printer);
   return printer.isSound ? exitCodes.ok : exitCodes.refused;
+}
+
+/** For `pawl doctor`. A copy on a medium that cannot be written is verified all the same. */
+async function keepVerdict(
+  context: CliContext,
+  { dir }: VerifyOptions,
+  { problems }: VerifyPrinter,
+): Promise<void> {
+  const check = { by: "verify", atMs: context.clock.nowMs(), problems } as const;
+  await writeLastCheck(resolve(context.cwd, dir), check).catch(() => undefined);
 }
 
 /** The open folder, or the damage for which it cannot be opened. */

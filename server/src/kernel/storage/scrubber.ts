@@ -109,8 +109,8 @@ export class Scrubber {
     };
   }
 
-  /** Calls back after each finding. */
-  onFound(callback: () => void): void {
+  /** Calls back after each finding, and after each round. */
+  onNews(callback: () => void): void {
     this.#listeners.push(callback);
   }
 
@@ -157,6 +157,7 @@ export class Scrubber {
       if (done === true || report.kind === "done") {
         this.#rounds++;
         this.#lastRoundAtMs = this.#parts.now();
+        this.#tellNews();
         return;
       }
       if (report.kind === "problem") {
@@ -197,6 +198,10 @@ export class Scrubber {
     };
     this.#findings.push(finding);
     this.#parts.found(finding, error);
+    this.#tellNews();
+  }
+
+  #tellNews(): void {
     for (const listener of this.#listeners) {
       listener();
     }

@@ -31,11 +31,7 @@ export class SetAside {
   /** @throws StoreDamaged */
   constructor(parts: SetAsideParts) {
     this.#parts = parts;
-    const payload = readMetaRow(parts.store, parts.partition, setAsideRow) ?? new Uint8Array(0);
-    for (let at = 0; at + entryBytes <= payload.length; at += entryBytes) {
-      const entry = { runNumber: readU64(payload, at), firstSequence: readU64(payload, at + 8) };
-      this.#entries.push(entry);
-    }
+    this.#entries.push(...readEntries(parts.store, parts.partition));
   }
 
   /** Their numbers. */
@@ -65,4 +61,18 @@ export class SetAside {
     const puts = [writeMetaRow(partition, setAsideRow, payload)];
     await store.putRows({ puts, deletes: [], ranges: [] }, fence);
   }
+}
+
+/** Numbers of the runs that are set aside in a store. @throws StoreDamaged */
+export function readSetAside(store: Pick<Store, "get">, partition: number): number[] {
+  return readEntries(store, partition).map(({ runNumber }) => runNumber);
+}
+
+function readEntries(store: Pick<Store, "get">, partition: number): Entry[] {
+  const payload = readMetaRow(store, partition, setAsideRow) ?? new Uint8Array(0);
+  const entries: Entry[] = [];
+  for (let at = 0; at + entryBytes <= payload.length; at += entryBytes) {
+    entries.push({ runNumber: readU64(payload, at), firstSequence: readU64(payload, at + 8) });
+  }
+  return entries;
 }

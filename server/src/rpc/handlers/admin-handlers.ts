@@ -14,6 +14,7 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
   return {
     getServerInfo: async (_request, call) => {
       const info = edge.kernel.info();
+      const isWhole = edge.gate.seesWhole(call.credential);
       return {
         version: edge.version,
         protocolVersion,
@@ -36,7 +37,8 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         diskLow: info.isDiskLow,
         openWorkKnown: info.isOpenWorkKnown,
         readOnlyReason: info.readOnlyReason,
-        scrub: scrubView(info.scrub, edge.gate.seesWhole(call.credential)),
+        scrub: scrubView(info.scrub, isWhole),
+        setAsideRuns: isWhole ? info.setAsideRuns.map(BigInt) : [],
       };
     },
     createNamespace: (request, call) => createNamespace(edge, request, call),
