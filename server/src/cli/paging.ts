@@ -1,8 +1,19 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { count } from "./format/text.js";
+import type { Output } from "./output.js";
+
 /** A page of any list of the API. */
 export interface ListPage<T> {
   readonly items: readonly T[];
   /** Empty on the last page. */
   readonly nextPageToken: string;
+}
+
+/** What was read of a list. */
+export interface ReadList<T> {
+  readonly items: T[];
+  /** True when the list goes on. */
+  readonly hasMore: boolean;
 }
 
 /** How many rows a list prints when nothing else is said. */
@@ -18,7 +29,7 @@ const PAGE_MAX = 1000;
 export async function readList<T>(
   limit: number,
   fetch: (page: { pageSize: number; pageToken: string }) => Promise<ListPage<T>>,
-): Promise<{ items: T[]; hasMore: boolean }> {
+): Promise<ReadList<T>> {
   const items: T[] = [];
   let pageToken = "";
   do {
@@ -27,4 +38,28 @@ export async function readList<T>(
     pageToken = page.nextPageToken;
   } while (pageToken !== "" && items.length < limit);
   return { items, hasMore: pageToken !== "" };
+}
+
+/** Prints what was read of a list, as JSON or as `print` does it, and says when there is more. `noun`: what its rows are, in the singular. */
+export function printList<D extends DescMessage>(
+  out: Output,
+  { items, hasMore }: ReadList<MessageShape<D>>,
+  {
+    schema,
+    noun,
+    print,
+  }: {
+    readonly schema: D;
+    readonly noun: string;
+    readonly print: (items: readonly MessageShape<D>[]) => void;
+  },
+): void {
+  if (out.isJson) {
+    for (const item of items) out.message(schema, item);
+  } else {
+    print(items);
+  }
+  if (hasMore) {
+    out.notice(`There are more than ${count(items.length, noun)}; --limit lists more.`);
+  }
 }

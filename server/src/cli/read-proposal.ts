@@ -4,7 +4,7 @@ import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { usageError } from "./cli-error.js";
 import { CALL_TIMEOUT_MS } from "./connection.js";
 import { fingerprintOf, shortFingerprint } from "./format/proposal.js";
-import { readList } from "./paging.js";
+import { type ReadList, readList } from "./paging.js";
 import type { KernelSession } from "./with-kernel.js";
 
 /** A proposal, and the one that it revises. */
@@ -48,7 +48,7 @@ export interface ProposalFilter {
 export function readProposals(
   { kernel, namespace }: KernelSession,
   { runId, status, addressee, limit }: ProposalFilter,
-): Promise<{ items: Proposal[]; hasMore: boolean }> {
+): Promise<ReadList<Proposal>> {
   return readList(limit, async (page) => {
     const answer = await kernel.approvals.listProposals(
       { namespace, runId, status, addressee, ...page },

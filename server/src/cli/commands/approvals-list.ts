@@ -6,7 +6,7 @@ import { enumChoices } from "../format/enum-word.js";
 import { PROPOSAL_HEADINGS, proposalRow } from "../format/proposal.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, enumWordOption, type KernelOptions, wholeNumber } from "../options.js";
-import { LIMIT_MAX, ROWS_DEFAULT } from "../paging.js";
+import { LIMIT_MAX, printList, ROWS_DEFAULT } from "../paging.js";
 import { readProposals } from "../read-proposal.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
@@ -32,27 +32,22 @@ export function addApprovalsList(group: Command, context: CliContext): void {
     .option("--limit <count>", "most proposals to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
   addKernelOptions(command).action((options: ListOptions) =>
     withKernel(context, options, async (session) => {
-      const { items, hasMore } = await readProposals(session, {
+      const list = await readProposals(session, {
         runId: options.run ?? "",
         status: options.status ?? ProposalStatus.UNSPECIFIED,
         addressee: options.for ?? "",
         limit: options.limit,
       });
-      printProposals(session, items);
-      if (hasMore) {
-        session.out.notice(
-          `There are more than ${count(items.length, "proposal")}; --limit lists more.`,
-        );
-      }
+      printList(session.out, list, {
+        schema: ProposalSchema,
+        noun: "proposal",
+        print: (proposals) => printProposals(session, proposals),
+      });
     }),
   );
 }
 
 function printProposals({ out, followUps }: KernelSession, proposals: readonly Proposal[]): void {
-  if (out.isJson) {
-    for (const proposal of proposals) out.message(ProposalSchema, proposal);
-    return;
-  }
   const [first] = proposals;
   if (first === undefined) {
     out.lines("No proposal matches.");

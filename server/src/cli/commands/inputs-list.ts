@@ -5,7 +5,7 @@ import type { CliContext } from "../context.js";
 import { inputFields, inputHeadline } from "../format/input.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
-import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { LIMIT_MAX, printList, type ReadList, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface InputFilter {
@@ -26,13 +26,11 @@ export function addInputsList(group: Command, context: CliContext): void {
     .option("--limit <count>", "most questions to list", wholeNumber(1, LIMIT_MAX), ROWS_DEFAULT);
   addKernelOptions(command).action((options: ListOptions) =>
     withKernel(context, options, async (session) => {
-      const { items, hasMore } = await readInputs(session, options);
-      printInputs(session, items);
-      if (hasMore) {
-        session.out.notice(
-          `There are more than ${count(items.length, "question")}; --limit lists more.`,
-        );
-      }
+      printList(session.out, await readInputs(session, options), {
+        schema: InputRequestSchema,
+        noun: "question",
+        print: (inputs) => printInputs(session, inputs),
+      });
     }),
   );
 }
@@ -41,7 +39,7 @@ export function addInputsList(group: Command, context: CliContext): void {
 export function readInputs(
   { kernel, namespace }: KernelSession,
   { run: runId = "", addressee = "", limit }: InputFilter,
-): Promise<{ readonly items: InputRequest[]; readonly hasMore: boolean }> {
+): Promise<ReadList<InputRequest>> {
   return readList(limit, async (page) => {
     const request = { namespace, runId, addressee, ...page };
     const answer = await kernel.runs.listInputs(request, { timeoutMs: CALL_TIMEOUT_MS });
@@ -50,10 +48,6 @@ export function readInputs(
 }
 
 function printInputs({ out, followUps }: KernelSession, inputs: readonly InputRequest[]): void {
-  if (out.isJson) {
-    for (const input of inputs) out.message(InputRequestSchema, input);
-    return;
-  }
   if (inputs.length === 0) {
     out.lines("No question matches: no task waits for an answer here.");
     return;

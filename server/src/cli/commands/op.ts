@@ -16,7 +16,7 @@ import {
 } from "../format/operation.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, enumWordOption, type KernelOptions, wholeNumber } from "../options.js";
-import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { LIMIT_MAX, printList, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { printApproval, printCalls } from "./op-walk.js";
 
@@ -82,29 +82,24 @@ async function listOperations(
   { status = 0, limit }: ListOptions,
 ): Promise<void> {
   const { kernel, namespace } = session;
-  const { items, hasMore } = await readList(limit, async (page) => {
+  const list = await readList(limit, async (page) => {
     const answer = await kernel.operations.listOperations(
       { namespace, runId: runId ?? "", status, ...page },
       { timeoutMs: CALL_TIMEOUT_MS },
     );
     return { items: answer.operations, nextPageToken: answer.nextPageToken };
   });
-  printOperations(session, items);
-  if (hasMore) {
-    session.out.notice(
-      `There are more than ${count(items.length, "operation")}; --limit lists more.`,
-    );
-  }
+  printList(session.out, list, {
+    schema: OperationSchema,
+    noun: "operation",
+    print: (operations) => printOperations(session, operations),
+  });
 }
 
 function printOperations(
   { out, followUps }: KernelSession,
   operations: readonly Operation[],
 ): void {
-  if (out.isJson) {
-    for (const operation of operations) out.message(OperationSchema, operation);
-    return;
-  }
   const [first] = operations;
   if (first === undefined) {
     out.lines("No operation matches.");

@@ -6,7 +6,7 @@ import type { CliContext } from "../context.js";
 import { reviewFields, reviewHeadline } from "../format/review.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
-import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { LIMIT_MAX, printList, type ReadList, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface ListOptions extends KernelOptions {
@@ -37,17 +37,16 @@ export function addReviewsList(group: Command, context: CliContext): void {
       throw usageError("Expected --all together with --run RUN, but --run is not given.");
     }
     return withKernel(context, options, async (session) => {
-      const { items, hasMore } = await readReviews(session, {
+      const list = await readReviews(session, {
         runId: options.run ?? "",
         includeResolved: options.all === true,
         limit: options.limit,
       });
-      printReviews(session, items);
-      if (hasMore) {
-        session.out.notice(
-          `There are more than ${count(items.length, "review")}; --limit lists more.`,
-        );
-      }
+      printList(session.out, list, {
+        schema: ReviewSchema,
+        noun: "review",
+        print: (reviews) => printReviews(session, reviews),
+      });
     });
   });
 }
@@ -56,7 +55,7 @@ export function addReviewsList(group: Command, context: CliContext): void {
 export function readReviews(
   { kernel, namespace }: KernelSession,
   { runId, includeResolved, limit }: ReviewFilter,
-): Promise<{ items: Review[]; hasMore: boolean }> {
+): Promise<ReadList<Review>> {
   return readList(limit, async (page) => {
     const request = { namespace, runId, includeResolved, ...page };
     const answer = await kernel.reviews.listReviews(request, { timeoutMs: CALL_TIMEOUT_MS });
@@ -65,10 +64,6 @@ export function readReviews(
 }
 
 function printReviews({ out, followUps }: KernelSession, reviews: readonly Review[]): void {
-  if (out.isJson) {
-    for (const review of reviews) out.message(ReviewSchema, review);
-    return;
-  }
   if (reviews.length === 0) {
     out.lines("No review matches: nothing waits for a person here.");
     return;

@@ -6,7 +6,7 @@ import { enumChoices } from "../format/enum-word.js";
 import { RUN_HEADINGS, runRow } from "../format/run.js";
 import { count } from "../format/text.js";
 import { addKernelOptions, enumWordOption, type KernelOptions, wholeNumber } from "../options.js";
-import { LIMIT_MAX, ROWS_DEFAULT, readList } from "../paging.js";
+import { LIMIT_MAX, printList, ROWS_DEFAULT, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface ListOptions extends KernelOptions {
@@ -30,27 +30,23 @@ export function addRunList(group: Command, context: CliContext): void {
   addKernelOptions(command).action((options: ListOptions) =>
     withKernel(context, options, async (session) => {
       const { kernel, namespace } = session;
-      const { items, hasMore } = await readList(options.limit, async (page) => {
+      const list = await readList(options.limit, async (page) => {
         const answer = await kernel.runs.listRuns(
           { namespace, status: options.status ?? 0, workflow: options.workflow ?? "", ...page },
           { timeoutMs: CALL_TIMEOUT_MS },
         );
         return { items: answer.runs, nextPageToken: answer.nextPageToken };
       });
-      printRuns(session, items);
-      if (hasMore)
-        session.out.notice(
-          `There are more than ${count(items.length, "run")}; --limit lists more.`,
-        );
+      printList(session.out, list, {
+        schema: RunSchema,
+        noun: "run",
+        print: (runs) => printRuns(session, runs),
+      });
     }),
   );
 }
 
 function printRuns({ out, followUps }: KernelSession, runs: readonly Run[]): void {
-  if (out.isJson) {
-    for (const run of runs) out.message(RunSchema, run);
-    return;
-  }
   const [newest] = runs;
   if (newest === undefined) {
     out.lines("No run matches.");

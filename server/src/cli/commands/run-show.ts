@@ -7,7 +7,7 @@ import { TASK_HEADINGS, taskRow } from "../format/task.js";
 import { count } from "../format/text.js";
 import { messageJson } from "../json.js";
 import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
-import { readList } from "../paging.js";
+import { type ReadList, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 /** Most tasks of a run, a bound of the kernel. */
@@ -46,7 +46,7 @@ export function readTasks(
   { kernel, namespace }: KernelSession,
   runId: string,
   limit: number,
-): Promise<{ items: Task[]; hasMore: boolean }> {
+): Promise<ReadList<Task>> {
   return readList(limit, async (page) => {
     const request = { namespace, runId, ...page };
     const answer = await kernel.runs.listTasks(request, { timeoutMs: CALL_TIMEOUT_MS });
