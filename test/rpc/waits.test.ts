@@ -19,7 +19,11 @@ describe.each(["grpc", "json"] as const)("a task suspended over %s", (protocol) 
     const first = await leasedRun(client, "r");
     const step = { name: "s", outcome: { case: "value", value: json(1) } } as const;
     await client.unary(work.recordSteps, { lease: leaseRef(first), steps: [step] });
-    const request = { lease: leaseRef(first), seenThrough: 3, waits: [timer(60, "soon"), timer()] };
+    const request = {
+      lease: leaseRef(first),
+      seenThrough: 3,
+      waits: [timer(2_000, "soon"), timer()],
+    };
     expect(await client.unary(work.suspend, request)).toMatchObject({
       existing: false,
       status: TaskStatus.SUSPENDED,

@@ -1,23 +1,27 @@
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { type ReviewChange, ReviewService } from "@pawl/proto/v1/review_service_pb.js";
-import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { OnExisting, RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { expect, test } from "vitest";
 import { eachTestServer } from "./support/each-test-server.js";
 import { claim, json } from "./support/fixtures.js";
+import { codeAndReason } from "./support/refusal.js";
 
 const { method: reviews } = ReviewService;
 
 const server = eachTestServer();
 
 /** A run whose one attempt fails, and about which a person is asked. */
-async function askAbout(runId: string): Promise<void> {
+async function askAbout(
+  runId: string,
+  again: { onExisting?: OnExisting; requestId?: string } = {},
+) {
   const { grpc } = server;
   const retry = { attemptsMax: 1, onExhausted: OnExhausted.ASK };
   const plan = { tasks: [{ name: "only", kind: `kind-${runId}`, retry }], output: "only" };
   await grpc.unary(RunService.method.startRuns, {
-    runs: [{ runId, workflow: "w", plan }],
+    runs: [{ runId, workflow: "w", plan, ...again }],
   });
   const { leaseVersion, task: name } = await claim(grpc, `kind-${runId}`);
   const failure = { kind: "Boom", message: "it broke", retryable: true };
@@ -102,4 +106,19 @@ test("a resolved review is still read by its id", async () => {
     attempts: 1,
     failures: [{ attempt: 1, kind: "Boom", message: "it broke" }],
   });
+});
+
+test("the id of a review of an earlier incarnation reads none of the next one's", async () => {
+  await askAbout("r");
+  const first = (await server.grpc.unary(reviews.listReviews, {})).reviews[0]?.reviewId ?? "";
+  await decide("r", ReviewChoice.FAIL);
+  await askAbout("r", { onExisting: OnExisting.RESTART_FAILED, requestId: "again" });
+  const second = (await server.grpc.unary(reviews.listReviews, {})).reviews[0]?.reviewId ?? "";
+  expect(second).toBe(`${first}-2`);
+  const { review } = await server.grpc.unary(reviews.getReview, { reviewId: second });
+  expect(review).toMatchObject({ reviewId: second, version: 1 });
+  const refusal = await server.grpc
+    .unary(reviews.getReview, { reviewId: first })
+    .catch(codeAndReason);
+  expect(refusal).toBe("NOT_FOUND PAWL_REVIEW_NOT_FOUND");
 });

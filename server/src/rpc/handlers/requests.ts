@@ -1,3 +1,6 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
+import type { Run } from "../../core/state.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { readNamespace, requireId, requireNumber, requirePresent } from "../validate/fields.js";
@@ -73,4 +76,10 @@ export async function acknowledge(
       throw error;
     }
   }
+}
+
+/** How a task that a request names stands, as answers say it: its version and status, or neither when there is no such task. */
+export function standingOf(run: Run, task: string): { version: number; status: TaskStatus } {
+  const state = run.tasks[taskNumber(run, task) ?? -1];
+  return { version: state?.version ?? 0, status: state?.status ?? TaskStatus.UNSPECIFIED };
 }

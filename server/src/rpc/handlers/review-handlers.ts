@@ -1,5 +1,4 @@
-import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ReviewChoice, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import type {
   GetReviewRequest,
@@ -10,17 +9,13 @@ import type {
   ResolveReviewResponseSchema,
   ReviewService,
 } from "@pawl/proto/v1/review_service_pb.js";
-import { notFound } from "../../core/rejection.js";
-import type { Run } from "../../core/state.js";
 import type { Page } from "../../kernel/kernel-api.js";
-import { RejectionError, type Target } from "../../kernel/outcome.js";
-import { admit } from "../admission.js";
+import type { Target } from "../../kernel/outcome.js";
+import { admitMessage } from "../admission.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { fitPage } from "../fit-page.js";
-import { readPageToken, writePageToken } from "../page-token.js";
-import { scanPayload } from "../payload-scan.js";
 import { badField } from "../refusals.js";
 import {
   readNamespace,
@@ -30,8 +25,10 @@ import {
   requireNumber,
   requireReason,
 } from "../validate/fields.js";
-import { parseReviewId, reviewView } from "../views/review-view.js";
+import { parsePartId } from "../views/part-id.js";
+import { reviewView } from "../views/review-view.js";
 import type { ServiceHandlers } from "./handler.js";
+import { pageOfRun, viewPart } from "./parts-of-run.js";
 import { watchReviews } from "./review-watch.js";
 import { withPartId } from "./with-part-id.js";
 
@@ -74,19 +71,12 @@ async function listReviews(
 
 async function getReview(
   edge: Edge,
-  request: GetReviewRequest,
+  { namespace, reviewId: id }: GetReviewRequest,
 ): Promise<MessageInitShape<typeof GetReviewResponseSchema>> {
-  const namespace = readNamespace(request.namespace);
-  const { reviewId } = request;
-  const { runNumber, review } = parseReviewId(reviewId);
-  const target: Target = { kind: "number", number: runNumber, namespace };
-  const found = await withPartId("review", reviewId, () =>
-    edge.kernel.view(target, (run) => reviewView(run, review, runNumber)),
+  const review = await viewPart(edge, namespace, { entity: "review", id }, (run, numbers) =>
+    reviewView(run, numbers.part, numbers.runNumber),
   );
-  if (found === undefined) {
-    throw new RejectionError(notFound("review", reviewId));
-  }
-  return { review: found };
+  return { review };
 }
 
 interface RunFilter {
@@ -98,25 +88,21 @@ interface RunFilter {
 function listOfRun(
   edge: Edge,
   { namespace, runId, includeResolved }: RunFilter,
-  { size, pageToken }: { readonly size: number; readonly pageToken: string },
+  page: { readonly size: number; readonly pageToken: string },
 ): Promise<Page<ReviewInit>> {
   const filter = ["reviews", runId, `${includeResolved}`];
-  const from = readPageToken(filter, pageToken);
-  return edge.kernel.view({ kind: "run", namespace, runId }, (run: Run, runNumber) => {
-    const items: ReviewInit[] = [];
-    for (let number = from; number < run.reviews.length; number++) {
-      const isWanted = includeResolved || run.reviews[number]?.resolvedAtMs === 0;
-      const review = isWanted ? reviewView(run, number, runNumber) : undefined;
-      if (review === undefined) {
-        continue;
-      }
-      if (items.length === size) {
-        return { items, nextPageToken: writePageToken(filter, number) };
-      }
-      items.push(review);
-    }
-    return { items, nextPageToken: "" };
-  });
+  return pageOfRun(
+    edge,
+    { namespace, runId },
+    { filter, ...page },
+    {
+      count: ({ reviews }) => reviews.length,
+      rowOf: (run, number, runNumber) =>
+        includeResolved || run.reviews[number]?.resolvedAtMs === 0
+          ? reviewView(run, number, runNumber)
+          : undefined,
+    },
+  );
 }
 
 async function resolveReview(
@@ -126,7 +112,7 @@ async function resolveReview(
 ): Promise<MessageInitShape<typeof ResolveReviewResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const { reviewId, expectedVersion, choice, reason } = request;
-  const { runNumber, review, incarnation } = parseReviewId(reviewId);
+  const { runNumber, part: review, incarnation } = parsePartId("review", reviewId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   requireKnown(choice, "choice", ReviewChoice);
   if (choice === ReviewChoice.UNSPECIFIED) {
@@ -168,7 +154,5 @@ async function resultOf(
   if (result === undefined) {
     throw badField("result", "set with DONE, as the sink would have given it", "absent");
   }
-  const bytes = toBinary(PayloadSchema, result);
-  scanPayload(bytes, "result");
-  return (await admit(edge, target, bytes, "result")) ?? bytes;
+  return await admitMessage(edge, target, result, "result");
 }

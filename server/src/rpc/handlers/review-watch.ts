@@ -10,7 +10,7 @@ import type { WatchedEvent } from "../../kernel/kernel-api.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { readNamespace } from "../validate/fields.js";
-import { reviewId } from "../views/review-view.js";
+import { partId } from "../views/part-id.js";
 import { refuseEnd, watch } from "./run-watch.js";
 
 type ChangeInit = MessageInitShape<typeof ReviewChangeSchema>;
@@ -47,7 +47,7 @@ function changesOf(watched: WatchedEvent): ChangeInit[] {
     return [];
   }
   const change: ChangeInit = {
-    reviewId: reviewId(watched.runNumber, number, watched.incarnation),
+    reviewId: partId(watched.runNumber, number, watched.incarnation),
     runId: watched.runId,
     task: review.subject === ReviewSubject.RUN ? "" : watched.taskName(review.task),
     subject: review.subject,

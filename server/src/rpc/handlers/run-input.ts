@@ -20,7 +20,6 @@ import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { fitPage } from "../fit-page.js";
-import { readPageToken, writePageToken } from "../page-token.js";
 import { badField } from "../refusals.js";
 import { askerOf, requireAnswer } from "../schema/check-answer.js";
 import type { SchemaAsker } from "../schema/schema-checker.js";
@@ -33,7 +32,9 @@ import {
   requireReason,
   requireText,
 } from "../validate/fields.js";
-import { inputView, parseInputId } from "../views/input-view.js";
+import { inputView } from "../views/input-view.js";
+import { parsePartId } from "../views/part-id.js";
+import { pageOfRun, viewPart } from "./parts-of-run.js";
 import { withPartId } from "./with-part-id.js";
 
 type InputInit = MessageInitShape<typeof InputRequestSchema>;
@@ -46,7 +47,7 @@ export async function provideInput(
 ): Promise<MessageInitShape<typeof ProvideInputResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const { inputId, expectedVersion } = request;
-  const { runNumber, input, incarnation } = parseInputId(inputId);
+  const { runNumber, part: input, incarnation } = parsePartId("input", inputId);
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   const target: Target = { kind: "number", number: runNumber, namespace };
   return await withPartId("input", inputId, async () => {
@@ -99,22 +100,12 @@ function schemaOf(run: Run, number: number): string {
 /** Reads one input request, with its answer. */
 export async function getInput(
   edge: Edge,
-  request: GetInputRequest,
+  { namespace, inputId: id }: GetInputRequest,
 ): Promise<MessageInitShape<typeof GetInputResponseSchema>> {
-  const namespace = readNamespace(request.namespace);
-  const { inputId } = request;
-  const { runNumber: number, input, incarnation } = parseInputId(inputId);
-  return await withPartId("input", inputId, async () => {
-    const found = await edge.kernel.view({ kind: "number", number, namespace }, (run, runNumber) =>
-      run.incarnation === incarnation
-        ? inputView(run, input, { runNumber, withAnswer: true })
-        : undefined,
-    );
-    if (found === undefined) {
-      throw new RejectionError(notFound("input", inputId));
-    }
-    return { input: found };
-  });
+  const input = await viewPart(edge, namespace, { entity: "input", id }, (run, numbers) =>
+    inputView(run, numbers.part, { runNumber: numbers.runNumber, withAnswer: true }),
+  );
+  return { input };
 }
 
 /** Lists input requests: the open ones of a namespace, or those of a run. */
@@ -158,24 +149,21 @@ interface RunFilter {
 function listOfRun(
   edge: Edge,
   { namespace, runId, addressee, status }: RunFilter,
-  { size, pageToken }: { readonly size: number; readonly pageToken: string },
+  page: { readonly size: number; readonly pageToken: string },
 ): Promise<Page<InputInit>> {
   const filter = ["inputs", runId, addressee, `${status}`];
-  const from = readPageToken(filter, pageToken);
-  return edge.kernel.view({ kind: "run", namespace, runId }, (run: Run, runNumber) => {
-    const items: InputInit[] = [];
-    for (let number = from; number < run.inputs.length; number++) {
-      const input = inputView(run, number, { runNumber, withAnswer: false });
-      const isWanted =
-        input?.status === status && (addressee === "" || input.addressee === addressee);
-      if (input === undefined || !isWanted) {
-        continue;
-      }
-      if (items.length === size) {
-        return { items, nextPageToken: writePageToken(filter, number) };
-      }
-      items.push(input);
-    }
-    return { items, nextPageToken: "" };
-  });
+  return pageOfRun(
+    edge,
+    { namespace, runId },
+    { filter, ...page },
+    {
+      count: ({ inputs }) => inputs.length,
+      rowOf: (run, number, runNumber) => {
+        const input = inputView(run, number, { runNumber, withAnswer: false });
+        const isWanted =
+          input?.status === status && (addressee === "" || input.addressee === addressee);
+        return isWanted ? input : undefined;
+      },
+    },
+  );
 }

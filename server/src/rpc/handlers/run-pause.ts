@@ -6,44 +6,36 @@ import type {
   ResumeRunRequest,
   ResumeRunResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
-import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
-import { requireReason } from "../validate/fields.js";
-import { targetOfRun } from "./requests.js";
+import { orderRun } from "./run-order.js";
 
 /** Pauses a run. */
-export async function pauseRun(
+export function pauseRun(
   edge: Edge,
   request: PauseRunRequest,
   call: CallContext,
 ): Promise<MessageInitShape<typeof PauseRunResponseSchema>> {
-  const target = targetOfRun(request);
-  const { expectedVersion, reason } = request;
-  requireReason(reason, "reason");
-  const command = { kind: "PauseRun", expectedVersion, reason, untaken: [] } as const;
-  const order = { target, command };
-  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
-    existing: reply.existing,
-    version: run.version,
-    runningTasks: run.tasks.filter(({ status }) => status === TaskStatus.LEASED).length,
-  }));
-  return { ...value, position };
+  return orderRun(
+    { edge, call },
+    request,
+    (order) => ({ kind: "PauseRun", ...order, untaken: [] }),
+    ({ tasks }) => ({
+      runningTasks: tasks.filter(({ status }) => status === TaskStatus.LEASED).length,
+    }),
+  );
 }
 
 /** Lets a paused run go on. */
-export async function resumeRun(
+export function resumeRun(
   edge: Edge,
   request: ResumeRunRequest,
   call: CallContext,
 ): Promise<MessageInitShape<typeof ResumeRunResponseSchema>> {
-  const target = targetOfRun(request);
-  const { expectedVersion, reason } = request;
-  requireReason(reason, "reason");
-  const order = { target, command: { kind: "ResumeRun", expectedVersion, reason } as const };
-  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
-    existing: reply.existing,
-    version: run.version,
-  }));
-  return { ...value, position };
+  return orderRun(
+    { edge, call },
+    request,
+    (order) => ({ kind: "ResumeRun", ...order }),
+    () => ({}),
+  );
 }

@@ -1,25 +1,21 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { RetryPolicySchema, TaskTimeoutsSchema } from "@pawl/proto/v1/plan_pb.js";
 import { decodeRetryPolicy, decodeTaskTimeouts } from "@pawl/proto/v1/plan_wire.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import {
   type ChangeTaskRequest,
   ChangeTaskRequestSchema,
   type ChangeTaskResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { TaskChangeOrder } from "../../core/command.js";
-import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Target } from "../../kernel/outcome.js";
 import { sha256 } from "../../log/sha256.js";
-import { admit } from "../admission.js";
+import { admitMessage } from "../admission.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
-import { scanPayload } from "../payload-scan.js";
 import { badField } from "../refusals.js";
 import { requireId, requireReason } from "../validate/fields.js";
-import { targetOfRun } from "./requests.js";
+import { standingOf, targetOfRun } from "./requests.js";
 
 /** Changes one task, for operators. */
 export async function changeTask(
@@ -40,14 +36,7 @@ export async function changeTask(
     edge,
     { target, command },
     call.caller,
-    ({ reply, run }) => {
-      const state = run.tasks[taskNumber(run, task) ?? -1];
-      return {
-        existing: reply.existing,
-        version: state?.version ?? 0,
-        status: state?.status ?? TaskStatus.UNSPECIFIED,
-      };
-    },
+    ({ reply, run }) => ({ existing: reply.existing, ...standingOf(run, task) }),
   );
   return { ...value, position };
 }
@@ -65,7 +54,10 @@ async function orderOf(
     case "resetAttempts":
       return { case: "attemptsReset" };
     case "complete":
-      return { case: "completed", output: await outputOf(edge, change.value, target) };
+      return {
+        case: "completed",
+        output: await admitMessage(edge, target, change.value.output, "complete.output"),
+      };
     case "policy": {
       const { retry, timeouts } = change.value;
       if (retry === undefined && timeouts === undefined) {
@@ -80,17 +72,4 @@ async function orderOf(
     default:
       throw badField("change", "one of run_now, complete, fail, reset_attempts, policy", "absent");
   }
-}
-
-async function outputOf(
-  edge: Edge,
-  { output }: Extract<ChangeTaskRequest["change"], { case: "complete" }>["value"],
-  target: Target,
-): Promise<Uint8Array | undefined> {
-  if (output === undefined) {
-    return undefined;
-  }
-  const bytes = toBinary(PayloadSchema, output);
-  scanPayload(bytes, "complete.output");
-  return (await admit(edge, target, bytes, "complete.output")) ?? bytes;
 }

@@ -1,12 +1,13 @@
 import { fingerprintConflict, notFound } from "../../core/rejection.js";
 import { RejectionError } from "../../kernel/outcome.js";
+import type { NumberedPart } from "../views/part-id.js";
 
 /**
  * The kernel knows an input request or a review by its numbers; whoever asked knows it by its id. What the kernel refuses is said
  * again with the id.
  */
 export async function withPartId<T>(
-  entity: "input" | "review",
+  entity: NumberedPart,
   id: string,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -17,7 +18,7 @@ export async function withPartId<T>(
   }
 }
 
-function restate(entity: "input" | "review", id: string, error: unknown): unknown {
+function restate(entity: NumberedPart, id: string, error: unknown): unknown {
   if (!(error instanceof RejectionError)) return error;
   const absent = notFound(entity, id);
   if (error.code === "PAWL_RUN_NOT_FOUND" || error.code === absent.reason) {

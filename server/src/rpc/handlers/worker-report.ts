@@ -15,7 +15,6 @@ import {
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { decodeReportItem } from "@pawl/proto/v1/worker_service_wire.js";
 import { limits } from "../../core/limits.js";
-import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Rejection } from "../../core/rejection.js";
 import { admit } from "../admission.js";
 import { executeAll, executeOne, type Order } from "../answers.js";
@@ -27,7 +26,7 @@ import { scanPayload } from "../payload-scan.js";
 import { badField, internalFault } from "../refusals.js";
 import { readDurationMs, readNamespace, requireCount, requirePresent } from "../validate/fields.js";
 import { rejectionMessage } from "../views/rejection-view.js";
-import { leaseOf } from "./requests.js";
+import { leaseOf, standingOf } from "./requests.js";
 
 /** Reports ends of attempts: one result each, in order. */
 export async function reportOutputs(
@@ -104,7 +103,7 @@ export async function releaseTask(
     call.caller,
     ({ reply, run }) => ({
       existing: reply.existing,
-      version: run.tasks[taskNumber(run, task) ?? -1]?.version ?? 0,
+      version: standingOf(run, task).version,
     }),
   );
   return { ...value, position };

@@ -1,19 +1,17 @@
 import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import {
   type SuspendRequest,
   type SuspendResponseSchema,
   TaskWaitSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { decodeTaskWait } from "@pawl/proto/v1/worker_service_wire.js";
-import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import { schemasOf, suspendCommand } from "../commands/suspend.js";
 import type { Edge } from "../edge.js";
 import { askerOf, requireSchema } from "../schema/check-answer.js";
 import { readNamespace, requirePresent } from "../validate/fields.js";
-import { acknowledge, leaseOf } from "./requests.js";
+import { acknowledge, leaseOf, standingOf } from "./requests.js";
 
 /** Gives a task back until something it waits for is there. */
 export async function suspendTask(
@@ -33,13 +31,9 @@ export async function suspendTask(
     await requireSchema({ edge, asker }, schema, `waits[${index}].input.schema`);
   }
   const order = { target, command };
-  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => {
-    const state = run.tasks[taskNumber(run, task) ?? -1];
-    return {
-      existing: reply.existing,
-      status: state?.status ?? TaskStatus.UNSPECIFIED,
-      version: state?.version ?? 0,
-    };
-  });
+  const { value, position } = await executeOne(edge, order, call.caller, ({ reply, run }) => ({
+    existing: reply.existing,
+    ...standingOf(run, task),
+  }));
   return { ...value, position };
 }

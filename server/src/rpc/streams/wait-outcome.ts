@@ -1,6 +1,6 @@
 import type { InputOutcomeShape, WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Run, Wait } from "../../core/state.js";
-import { inputId } from "../views/input-view.js";
+import { partId } from "../views/part-id.js";
 import { proposalId } from "../views/proposal-id.js";
 
 /** An outcome with about how many bytes it takes. */
@@ -69,7 +69,7 @@ function inputOutcome(run: Run, runNumber: number, number: number): InputOutcome
   const given =
     answer === undefined ? { case: undefined } : ({ case: "given", value: answer } as const);
   return {
-    inputId: inputId(runNumber, number, run.incarnation),
+    inputId: partId(runNumber, number, run.incarnation),
     answer: declined === undefined ? given : { case: "declined", value: declined },
     principal,
   };

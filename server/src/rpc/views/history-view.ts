@@ -5,10 +5,10 @@ import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
+import { partId } from "./part-id.js";
 import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
 import { type ProposalCase, partsOfProposal } from "./proposal-history.js";
 import { proposalId } from "./proposal-id.js";
-import { reviewId } from "./review-view.js";
 
 type EventInit = MessageInitShape<typeof HistoryEventSchema>;
 
@@ -45,7 +45,7 @@ export function historyView(watched: WatchedEvent): EventInit {
     reviewId:
       parts.review === undefined
         ? ""
-        : reviewId(watched.runNumber, parts.review, watched.incarnation),
+        : partId(watched.runNumber, parts.review, watched.incarnation),
     proposalId: parts.proposal === undefined ? "" : proposalId(watched.runNumber, parts.proposal),
     detail: parts.detail ?? "",
     principal: parts.principal ?? "",

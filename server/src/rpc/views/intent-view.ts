@@ -2,9 +2,9 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { IntentAnswerShape, ReuseShape } from "@pawl/proto/v1/operation_wire.js";
 import type { IntentReply } from "../../core/decision.js";
 import type { Operation, Run } from "../../core/state.js";
+import { partId } from "./part-id.js";
 import { proposalId } from "./proposal-id.js";
 import { shapeOfFailure } from "./result-view.js";
-import { reviewId } from "./review-view.js";
 
 type Answer = IntentAnswerShape["answer"];
 
@@ -16,7 +16,7 @@ export function intentAnswer(run: Run, reply: IntentReply, runNumber: number): I
   const number = run.operationsByKey.get(reply.operationKey);
   const operation = number === undefined ? undefined : run.operations[number];
   const ids: Ids = {
-    ofReview: (review) => reviewId(runNumber, review, run.incarnation),
+    ofReview: (review) => partId(runNumber, review, run.incarnation),
     ofProposal: (proposal) => proposalId(runNumber, proposal),
   };
   return { answer: answerOf(operation, reply, ids) };

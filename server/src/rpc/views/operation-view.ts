@@ -6,9 +6,9 @@ import {
 } from "@pawl/proto/v1/operation_pb.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
+import { partId } from "./part-id.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
 import { proposalId } from "./proposal-id.js";
-import { reviewId } from "./review-view.js";
 
 /** What an operation's view is made with. */
 export interface OperationViewOptions {
@@ -51,7 +51,7 @@ export function operationView(
     reviewId:
       operation.openReview === undefined
         ? ""
-        : reviewId(runNumber, operation.openReview, run.incarnation),
+        : partId(runNumber, operation.openReview, run.incarnation),
     proposalId: operation.proposal === undefined ? "" : proposalId(runNumber, operation.proposal),
     ...(discriminator === undefined ? {} : { discriminator }),
     ...(intendedAt === undefined ? {} : { intendedAt }),
