@@ -76,3 +76,24 @@ test("an attempt that comes to an effect while its run is paused gives its task 
   expect(did).toEqual(["price", "pay 7"]);
   expect((await run.task("main")).attempt).toBe(1);
 });
+
+test("an effect of scope namespace belongs to no run, so a paused run's task performs it", async () => {
+  const pay = operation("pay-invoice", {
+    payload: json<{ cents: number }>(),
+    result: json<{ id: string }>(),
+    call: () => ({ id: "p-1" }),
+  });
+  const isPaused = gate();
+  const paying = task("paying").run(async (ctx) => {
+    await ctx.step("look", () => "fine");
+    await isPaused.promise;
+    return await ctx.perform(pay, { cents: 7 }, { scope: "namespace", key: "i-1", target: "till" });
+  });
+  await each.kernel.worker({ serve: [paying] });
+  const run = await each.kernel.start(paying, undefined, { runId: "pay" });
+  // An offer that is not taken yet would be withdrawn by the pause.
+  for await (const event of run.watch()) if (event.step === "look") break;
+  await run.pause();
+  isPaused.open();
+  expect(await run.result({ timeout: "20s" })).toEqual({ id: "p-1" });
+});
