@@ -11,7 +11,14 @@ test("docs/operate/observability.md names every metric that a kernel has, with i
   metrics.watchFolder(fileURLToPath(new URL(".", import.meta.url)));
   metrics.watchKernel(() => ({
     ...{ openRuns: 0, residentRuns: 0, leases: 0, sessions: 0, watchers: 0, waiters: 0 },
-    ...{ deadlines: 0, postponedStarts: 0, faults: 0, headSequence: 0, horizonSequence: 0 },
+    ...{
+      deadlines: 0,
+      overdueMs: 0,
+      postponedStarts: 0,
+      faults: 0,
+      headSequence: 0,
+      horizonSequence: 0,
+    },
     ...{ unsavedBytes: 0, isDiskLow: false, isReadOnly: false, isOpenWorkKnown: true },
     queues: () => [],
   }));

@@ -80,6 +80,12 @@ export class DeadlineQueue<T extends Due> {
     return this.#order.length;
   }
 
+  /** When the queue has something to look at next; undefined when nothing is queued. */
+  get nextMs(): number | undefined {
+    const index = this.#order[0];
+    return index === undefined ? undefined : index * bucketMs;
+  }
+
   /** Fires what is due by now, at most a few thousand entries at once: the rest follows after what else has arrived. */
   run(): void {
     const nowMs = this.#now();

@@ -13,6 +13,7 @@ export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGa
     watchers: watchHub.size,
     waiters: waiters.size,
     deadlines: work.armedDeadlines,
+    overdueMs: work.overdueMs,
     postponedStarts: loop.postponedStarts,
     faults: faults.faults.length,
     headSequence: loop.durableSequence,

@@ -2,6 +2,7 @@ import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Proposal, Review, Run } from "../core/state.js";
+import type { IsServed } from "../core/view/why.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
@@ -281,6 +282,8 @@ export interface KernelApi {
   /** Reads live output of a run. Rejects with RejectionError. */
   readOutput(target: Target, filter: OutputFilter): Promise<OutputReading>;
   info(): KernelInfo;
+  /** Whether a worker session that serves this kind in this queue is connected. Bound: it may be handed on. */
+  readonly isServed: IsServed;
   /** True once new work is refused because the kernel is going away. */
   readonly isDraining: boolean;
   /** Fires once when the kernel becomes read-only, at once when it is: something acknowledged is gone, and an operator must decide. */

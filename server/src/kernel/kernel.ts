@@ -2,9 +2,11 @@ import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
+import type { IsServed } from "../core/view/why.js";
 import type { KernelGauges } from "../observe/meter.js";
 import { awaitRun } from "./await-run.js";
 import { createNamespace } from "./create-namespace.js";
+import { queueKey } from "./dispatcher.js";
 import { DurableAnswers } from "./durable-answers.js";
 import { gaugesOf } from "./gauges.js";
 import type {
@@ -248,6 +250,9 @@ export class Kernel implements KernelApi {
       return this.#loop.work.output.open(resident, filter);
     });
   }
+
+  readonly isServed: IsServed = (namespace, queue, kind) =>
+    this.#loop.work.dispatcher.describe(queueKey(namespace, queue, kind)).sessions > 0;
 
   info(): KernelInfo {
     return {

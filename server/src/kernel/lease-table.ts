@@ -71,6 +71,11 @@ export class LeaseTable {
     return this.#leases.size;
   }
 
+  /** When leases are looked at next; undefined when there is none. */
+  get nextMs(): number | undefined {
+    return this.#deadlines.nextMs;
+  }
+
   find(run: number, task: number): Lease | undefined {
     return this.#leases.get(run * tasksPerRun + task);
   }

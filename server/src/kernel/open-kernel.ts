@@ -4,6 +4,7 @@ import { type Log, silentLog } from "../observe/log.js";
 import { type Meter, noMeter } from "../observe/meter.js";
 import { Committer } from "./committer.js";
 import { type DiskOptions, DiskWatch } from "./disk-watch.js";
+import { FailStopStore } from "./fail-stop-store.js";
 import type { Fault } from "./fault-log.js";
 import { Hold } from "./hold.js";
 import { Kernel } from "./kernel.js";
@@ -60,7 +61,8 @@ export interface OpenKernelOptions {
  * @throws StoreDamaged when the log does not hold together; StoreFailed when the disk does not answer.
  */
 export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
-  const { store, partition = 0, timers = nodeTimers, clock = nodeClock } = options;
+  const { partition = 0, timers = nodeTimers, clock = nodeClock } = options;
+  const store = new FailStopStore(options.store);
   const log = new KernelLog(options.log ?? silentLog, clock);
   const recovery = await finishEpoch(store, await recover(store, partition));
   const { storeId, epoch } = recovery.meta.identity;
@@ -68,7 +70,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const plans = new PlanCache();
   const runs = new StoredRuns({ store, partition, tail: recovery.tail, plans: plans.recorded });
   const residency = new Residency(runs);
-  const positions = codecOf(options, recovery);
+  const positions = codecOf({ ...options, store }, recovery);
   const committer = new Committer(store, fence, recovery.head);
   const disk = new DiskWatch({
     ...{ store, timers, onError: (error: unknown) => loop.fail(error) },
@@ -106,6 +108,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       },
     },
   );
+  store.onFailed = (error) => loop.fail(error);
   loop.faults.onFault = (fault) => {
     log.fault(fault);
     options.onFault?.(fault);
@@ -122,12 +125,11 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   log.timeBegins(loop.clock.now(), recovery.lastRecordedMs);
   log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
-  const scrubber = scrubberOf(options, loop, ready);
+  const scrubber = scrubberOf({ ...options, store }, loop, ready);
   await disk.start();
   kernel = new Kernel({
     ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
-    ...{ watchHub, scrubber, setAside },
-    storeEpoch: epoch,
+    ...{ watchHub, scrubber, setAside, storeEpoch: epoch, openWorkKnown: ready },
     sessions: new Sessions(loop),
     positions: new PositionJudge({
       ...{ positions, store, partition, hold },
@@ -139,7 +141,6 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     }),
     blobs: new Blobs({ store, fence, partition, loop, timers, ready, admit }),
     ...{ namespaces: recovery.namespaces, storeRun: recovery.storeRun },
-    openWorkKnown: ready,
   });
   return kernel;
 }

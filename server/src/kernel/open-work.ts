@@ -82,6 +82,13 @@ export class OpenWork {
     return this.#armed.size;
   }
 
+  /** How late the earliest lease end or deadline is that was not acted upon yet, in ms. */
+  get overdueMs(): number {
+    const nowMs = this.#parts.now();
+    const dueMs = Math.min(this.leases.nextMs ?? nowMs, this.#deadlines.nextMs ?? nowMs);
+    return Math.max(0, nowMs - dueMs);
+  }
+
   /** An aggregate was made; one that is a run is open. */
   began({ kind }: MutableRun): void {
     if (kind === "run") {
@@ -153,15 +160,18 @@ export class OpenWork {
     this.onRestored(this.leases.restore(parts));
   }
 
-  /** Registers all that is open in a run whose events were applied without hooks: read from rows and tail, or made anew. */
-  adopt(resident: Resident): void {
+  /**
+   * Registers all that is open in a run whose events were applied without hooks: read from rows and tail, or made anew.
+   * @param isQueued what is ready lies in its queue already; twice there, it would be counted twice.
+   */
+  adopt(resident: Resident, isQueued: boolean = false): void {
     const { run, number } = resident;
     this.current = number;
     this.#rearmProposals(run);
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
       if (task.status === TaskStatus.READY) {
-        if (run.status === RunStatus.RUNNING) {
+        if (run.status === RunStatus.RUNNING && !isQueued) {
           this.dispatcher.push(number, run, task.number);
         }
       } else if (

@@ -21,6 +21,11 @@ const ofKernel: readonly Plain<KernelGauges>[] = [
   ["pawl_waiters", "Callers that wait for the end of a run.", (state) => state.waiters],
   ["pawl_deadlines", "Tasks for which something is due at some time.", (state) => state.deadlines],
   [
+    "pawl_overdue_seconds",
+    "How late the earliest lease end or deadline is that was not acted upon yet. 0 when none is.",
+    (state) => state.overdueMs / 1000,
+  ],
+  [
     "pawl_postponed_starts",
     "Starts that wait because the rows lag too far behind the log.",
     (state) => state.postponedStarts,

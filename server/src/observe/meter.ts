@@ -43,6 +43,8 @@ export interface KernelGauges {
   readonly watchers: number;
   readonly waiters: number;
   readonly deadlines: number;
+  /** How late the earliest lease end or deadline is that was not acted upon yet; 0 when none is. */
+  readonly overdueMs: number;
   readonly postponedStarts: number;
   readonly faults: number;
   readonly headSequence: number;

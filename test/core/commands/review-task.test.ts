@@ -83,7 +83,7 @@ describe("a task that loses its workers", () => {
         atMs: START_MS + attempt * 1_000_000,
       })),
     });
-    expect(explainRun(scenario.state, START_MS)).toBe(
+    expect(explainRun(scenario.state, { nowMs: START_MS })).toBe(
       'Task "only" waits for a person: 5 attempts in a row lost their workers; resolve its review; 1 more task is open.',
     );
   });
@@ -117,7 +117,7 @@ describe("a task that loses its workers", () => {
       trouble: { workerLosses: 0, forgivenAttempts: 5 },
     });
     expect(decidedBy(scenario.when(leaseTask(0)))).toMatchObject([{ value: { attempt: 6 } }]);
-    expect(explainRun(scenario.state, START_MS)).toMatch(/for attempt 6 of 10, /);
+    expect(explainRun(scenario.state, { nowMs: START_MS })).toMatch(/for attempt 6 of 10, /);
     scenario.when(resolveReview(RETRY)).isExisting();
     scenario.when(resolveReview(FAIL)).rejects("PAWL_FINGERPRINT_CONFLICT");
   });
@@ -132,7 +132,7 @@ describe("a task whose attempts are used up under the policy ask", () => {
       'Task "only" used up its 2 attempts; the last one, at worker "w1", failed with Boom: it broke',
     );
     expect(review && legalChoices(scenario.state, review)).toEqual([RETRY, DONE, SKIP, FAIL]);
-    expect(explainRun(scenario.state, START_MS)).toBe(
+    expect(explainRun(scenario.state, { nowMs: START_MS })).toBe(
       'Task "only" waits for a person: its 2 attempts are used up, the last one with Boom: it broke; resolve its review; 1 more task is open.',
     );
   });

@@ -44,7 +44,7 @@ function lines(machine: Machine): ReturnType<typeof buildRecoveryReport> {
   for (const { body, meta } of machine.events) {
     index.add(body, meta.number);
   }
-  return buildRecoveryReport(machine.state, machine.nowMs, index);
+  return buildRecoveryReport(machine.state, { nowMs: machine.nowMs }, index);
 }
 
 /** The next attempt of task 0 begins. */

@@ -24,7 +24,7 @@ function started(tasks: Readonly<Record<string, TaskParts>>): Machine {
 }
 
 function why(machine: Machine): string {
-  return explainRun(machine.state, machine.nowMs);
+  return explainRun(machine.state, { nowMs: machine.nowMs });
 }
 
 test("a task that nobody took says what must be served", () => {
@@ -34,6 +34,21 @@ test("a task that nobody took says what must be served", () => {
   );
 });
 
+test("a task that nobody could take says since when, and what must be connected", () => {
+  const machine = started({ send: { kind: "mail", queue: "eu" } });
+  machine.nowMs += 300_000;
+  const asked: string[][] = [];
+  const isServed = (...names: string[]): boolean => {
+    asked.push(names);
+    return false;
+  };
+  const sentence =
+    'Task "send" is ready since 5 min for attempt 1 of 5, but no worker that serves kind "mail" in queue "eu" is connected.';
+  expect(explainRun(machine.state, { nowMs: machine.nowMs, isServed })).toBe(sentence);
+  expect(explainWait(machine.state, 0, { nowMs: machine.nowMs, isServed })).toBe(sentence);
+  expect(asked[0]).toEqual(["default", "eu", "mail"]);
+});
+
 test("a task that runs names its worker and since when", () => {
   const machine = started({ send: {}, later: { needs: ["send"] } });
   machine.do(leaseTask(0));
@@ -41,8 +56,8 @@ test("a task that runs names its worker and since when", () => {
   expect(why(machine)).toBe(
     'Task "send" runs at worker "w1" (attempt 1 of 5) since 3 s; 1 more task is open.',
   );
-  expect(explainWait(machine.state, 0, machine.nowMs)).toBe("");
-  expect(explainWait(machine.state, 1, machine.nowMs)).toBe(
+  expect(explainWait(machine.state, 0, { nowMs: machine.nowMs })).toBe("");
+  expect(explainWait(machine.state, 1, { nowMs: machine.nowMs })).toBe(
     'Task "later" waits until "send" completes.',
   );
 });

@@ -13,7 +13,7 @@ import {
 import type { EventIndex } from "./event-index.js";
 import { explainUnperformed } from "./explain-proposal.js";
 import { formatCount, formatLength } from "./format-length.js";
-import { describeFailure, explainWait } from "./why.js";
+import { describeFailure, explainWait, type Standpoint } from "./why.js";
 
 /** One line of the report: what recovery did about a task, or about an operation of it. */
 export interface RecoveryReportLine {
@@ -34,10 +34,10 @@ type Verdict = readonly [RecoveryClass, string];
  */
 export function buildRecoveryReport(
   run: Run,
-  nowMs: number,
+  from: Standpoint,
   events: EventIndex,
-  runNumber = 0,
 ): RecoveryReportLine[] {
+  const { nowMs } = from;
   const byTask = new Map<number, Operation[]>();
   for (const operation of run.operations) {
     const { task } = operation.declaration;
@@ -46,7 +46,7 @@ export function buildRecoveryReport(
   const lines: RecoveryReportLine[] = [];
   for (const task of run.tasks) {
     const name = nameOfTask(run, task.number);
-    const [kind, sentence] = judgeTask(run, task, nowMs, runNumber);
+    const [kind, sentence] = judgeTask(run, task, from);
     lines.push({
       class: kind,
       task: name,
@@ -93,9 +93,9 @@ function linesOfProposals(
     }));
 }
 
-function judgeTask(run: Run, task: Task, nowMs: number, runNumber: number): Verdict {
+function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
   if (!isTaskClosed(task.status)) {
-    return judgeOpenTask(run, task, nowMs, runNumber);
+    return judgeOpenTask(run, task, from);
   }
   if (task.status === TaskStatus.SKIPPED) {
     return [RecoveryClass.SKIPPED, "It never ran, because a task it needs did not complete."];
@@ -119,14 +119,14 @@ function judgeTask(run: Run, task: Task, nowMs: number, runNumber: number): Verd
   return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${reusedSteps(run, task)}`];
 }
 
-function judgeOpenTask(run: Run, task: Task, nowMs: number, runNumber: number): Verdict {
+function judgeOpenTask(run: Run, task: Task, from: Standpoint): Verdict {
   if (run.fault !== "") {
     return [
       RecoveryClass.NEEDS_REVIEW,
       "Its run is set aside for a person, because the kernel's own code failed for it.",
     ];
   }
-  const wait = explainWait(run, task.number, nowMs, runNumber);
+  const wait = explainWait(run, task.number, from);
   if (task.status === TaskStatus.NEEDS_REVIEW) {
     return [RecoveryClass.NEEDS_REVIEW, wait];
   }

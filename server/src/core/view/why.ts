@@ -15,15 +15,26 @@ interface FailureWords {
   readonly message: string;
 }
 
+/** Whether any worker that serves a kind in a queue of a namespace is connected. Memory only, so the state does not know it. */
+export type IsServed = (namespace: string, queue: string, kind: string) => boolean;
+
+/** From when and where a state is looked at. */
+export interface Standpoint {
+  readonly nowMs: number;
+  /** Number of the run in the store, for commands that name a proposal of it. Default 0: they are left out. */
+  readonly runNumber?: number;
+  /** Default: there is a worker for everything, and all of them are busy. */
+  readonly isServed?: IsServed;
+}
+
 /** Longest text of others that is quoted in a sentence, in UTF-16 code units. */
 const quotedMax = 300;
 
 /**
  * One sentence: why a run is not finished, or how it ended. It says what is, why, and what comes next, and everything in it
  * follows from the state.
- * @param runNumber number of the run in the store, for commands that name a proposal of it; 0, the default: they are left out.
  */
-export function explainRun(run: Run, nowMs: number, runNumber = 0): string {
+export function explainRun(run: Run, from: Standpoint): string {
   switch (run.status) {
     case RunStatus.COMPLETED:
       return `It completed after ${formatLength(run.closedAtMs - run.startedAtMs)}: ${completedTasks(run)}.`;
@@ -34,12 +45,12 @@ export function explainRun(run: Run, nowMs: number, runNumber = 0): string {
     case RunStatus.TERMINATED:
       return `It was terminated at once${reasonOf(run.failure?.message ?? "")}.`;
     default:
-      return explainOpenRun(run, nowMs, runNumber);
+      return explainOpenRun(run, from);
   }
 }
 
 /** What a task waits for, as a sentence. Empty when it waits for nothing: it has ended, or a worker is at it. */
-export function explainWait(run: Run, number: number, nowMs: number, runNumber = 0): string {
+export function explainWait(run: Run, number: number, from: Standpoint): string {
   const task = run.tasks[number];
   if (task === undefined || !isRunOpen(run.status)) {
     return "";
@@ -50,7 +61,7 @@ export function explainWait(run: Run, number: number, nowMs: number, runNumber =
     case TaskStatus.BACKOFF:
     case TaskStatus.SUSPENDED:
     case TaskStatus.NEEDS_REVIEW:
-      return `${explainTask(run, task, nowMs, runNumber)}.`;
+      return `${explainTask(run, task, from)}.`;
     default:
       return "";
   }
@@ -80,12 +91,18 @@ function explainFailure(run: Run): string {
   if (first === undefined) {
     return `It failed${run.failure === undefined ? "" : ` with ${describeFailure(run.failure)}`}.`;
   }
-  const how =
-    first.failure === undefined ? "" : `, the last one with ${describeFailure(first.failure)}`;
   const others =
     failed.length > 1 ? ` ${formatCount(failed.length - 1, "other task")} failed as well.` : "";
   const never = skipped > 0 ? ` ${formatCount(skipped, "task")} that needed it never ran.` : "";
-  return `Task "${nameOf(run, first)}" failed for good after ${formatCount(first.usedAttempts, "attempt")}${how}.${others}${never}`;
+  return `Task "${nameOf(run, first)}" failed for good ${explainEnd(first)}.${others}${never}`;
+}
+
+/** One that nobody took in time has failed without an attempt. */
+function explainEnd({ usedAttempts, failure }: Task): string {
+  const words = failure === undefined ? "" : describeFailure(failure);
+  return usedAttempts === 0
+    ? `before any attempt ended${words === "" ? "" : `: ${words}`}`
+    : `after ${formatCount(usedAttempts, "attempt")}${words === "" ? "" : `, the last one with ${words}`}`;
 }
 
 function reasonOf(reason: string): string {
@@ -102,19 +119,19 @@ const telling: readonly TaskStatus[] = [
   TaskStatus.BLOCKED,
 ];
 
-function explainOpenRun(run: Run, nowMs: number, runNumber: number): string {
+function explainOpenRun(run: Run, from: Standpoint): string {
   if (run.fault !== "") {
     return `It is set aside for a person, because the kernel's own code failed for it (${cut(run.fault)}): resolve its review, or terminate it.`;
   }
   if (run.pause !== undefined) {
-    return explainPause(run, run.pause, nowMs);
+    return explainPause(run, run.pause, from.nowMs);
   }
   const status = telling.find((each) => run.tasks.some((open) => open.status === each));
   const task = run.tasks.find((each) => each.status === status);
   if (task === undefined) {
     return "It is about to end.";
   }
-  const sentence = explainTask(run, task, nowMs, runNumber);
+  const sentence = explainTask(run, task, from);
   const more =
     run.openTasks > 1
       ? `; ${formatCount(run.openTasks - 1, "more task")} ${run.openTasks === 2 ? "is" : "are"} open`
@@ -137,7 +154,8 @@ function explainPause(run: Run, pause: RunPause, nowMs: number): string {
 }
 
 /** A sentence about an open task, without its full stop. */
-function explainTask(run: Run, task: Task, nowMs: number, runNumber: number): string {
+function explainTask(run: Run, task: Task, from: Standpoint): string {
+  const { nowMs, runNumber = 0 } = from;
   if (run.pause !== undefined && waitsForResume.has(task.status)) {
     return `Task "${nameOf(run, task)}" waits until its run is resumed`;
   }
@@ -157,7 +175,7 @@ function explainTask(run: Run, task: Task, nowMs: number, runNumber: number): st
         ? `${name} runs at worker "${task.worker}" (attempt ${task.attempt} of ${attemptsMax}) since ${formatLength(nowMs - task.leasedAtMs)}`
         : `${name} was told to stop, and worker "${task.worker}" may still clean up`;
     case TaskStatus.READY:
-      return `${name} waits for a free worker that serves kind "${spec?.kind}"${queueWords(spec)} for ${next}${afterFailure(task)}`;
+      return `${name} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
     default:
       return `${name} waits until ${explainNeeds(run, task)}`;
   }
@@ -165,6 +183,15 @@ function explainTask(run: Run, task: Task, nowMs: number, runNumber: number): st
 
 /** What would go on by itself, were its run not paused. */
 const waitsForResume: ReadonlySet<TaskStatus> = new Set([TaskStatus.READY, TaskStatus.BACKOFF]);
+
+/** Whether all who could take it are busy, or there is nobody: only the one is mended by waiting. */
+function explainReady(run: Run, task: Task, { nowMs, isServed }: Standpoint, next: string): string {
+  const spec = specOf(run, task.number);
+  const serves = `serves kind "${spec?.kind}"${queueWords(spec)}`;
+  return isServed?.(run.namespace, spec?.queue ?? "", spec?.kind ?? "") !== false
+    ? `waits for a free worker that ${serves} for ${next}`
+    : `is ready since ${formatLength(nowMs - task.readyAtMs)} for ${next}, but no worker that ${serves} is connected`;
+}
 
 function queueWords(spec: { readonly kind: string; readonly queue: string } | undefined): string {
   return spec === undefined || spec.queue === spec.kind ? "" : ` in queue "${spec.queue}"`;

@@ -49,6 +49,8 @@ export class StartUp {
   /** Those of them that were counted as open from their row. */
   readonly #counted = new NumberSet();
   #isClosed = false;
+  /** True once every ready row is in its queue, but those of runs whose state tells better. */
+  #isReadyRead = false;
   #loads = 0;
 
   constructor(parts: StartUpParts) {
@@ -105,7 +107,9 @@ export class StartUp {
     // What changed in this process was told by the events themselves; what is older must be told once, when it is first read.
     if (number < this.#firstNewRun && !this.#registered.has(number)) {
       this.#registered.add(number);
-      loop.work.adopt(resident);
+      // A run of the tail is told by its state alone; of any other what is ready lies in its queue by then.
+      const isQueued = this.#isReadyRead && resident.slices.length === 0;
+      loop.work.adopt(resident, isQueued);
       this.#countLoaded(resident);
     }
     this.#loads++;
@@ -123,6 +127,7 @@ export class StartUp {
     await this.#readLeases();
     await this.#readTimers();
     await this.#readReady();
+    this.#isReadyRead = true;
   }
 
   #readLeases(): Promise<void> {

@@ -1,6 +1,7 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
+import type { Standpoint } from "../../core/view/why.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { readNamespace, requireId, requireNumber, requirePresent } from "../validate/fields.js";
@@ -82,4 +83,9 @@ export async function acknowledge(
 export function standingOf(run: Run, task: string): { version: number; status: TaskStatus } {
   const state = run.tasks[taskNumber(run, task) ?? -1];
   return { version: state?.version ?? 0, status: state?.status ?? TaskStatus.UNSPECIFIED };
+}
+
+/** From where runs are looked at now; the number of each comes with it. */
+export function standpointOf({ kernel }: Edge): Omit<Standpoint, "runNumber"> {
+  return { nowMs: kernel.info().nowMs, isServed: kernel.isServed };
 }

@@ -20,7 +20,7 @@ import { findInline } from "../inline-content.js";
 import { readPageToken, writePageToken } from "../page-token.js";
 import { readNamespace, readPageSize, requireLength } from "../validate/fields.js";
 import { historyView } from "../views/history-view.js";
-import { targetOfRun } from "./requests.js";
+import { standpointOf, targetOfRun } from "./requests.js";
 
 /** Streams the recorded events of one run in pages. */
 export async function* getHistory(
@@ -53,16 +53,16 @@ export async function getRecoveryReport(
       events.add(event.body, event.number);
     }
   }
-  const { nowMs } = edge.kernel.info();
-  return await edge.kernel.view(target, (run, runNumber) => ({
-    runId: run.runId,
-    status: run.status,
-    why: explainRun(run, nowMs, runNumber),
-    ...pageOfReport(buildRecoveryReport(run, nowMs, events), filter, {
-      first,
-      size,
-    }),
-  }));
+  const now = standpointOf(edge);
+  return await edge.kernel.view(target, (run, runNumber) => {
+    const from = { ...now, runNumber };
+    return {
+      runId: run.runId,
+      status: run.status,
+      why: explainRun(run, from),
+      ...pageOfReport(buildRecoveryReport(run, from, events), filter, { first, size }),
+    };
+  });
 }
 
 /** Lines from one on, as many as asked for and as one message holds. */

@@ -13,6 +13,7 @@ import type {
 import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
+import type { Standpoint } from "../../core/view/why.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { fitPage, rowBytes } from "../fit-page.js";
@@ -20,16 +21,16 @@ import { readPageToken, writePageToken } from "../page-token.js";
 import { readNamespace, readPageSize, requireId, requireKnown } from "../validate/fields.js";
 import { runView } from "../views/run-view.js";
 import { taskView } from "../views/task-view.js";
-import { targetOfRun } from "./requests.js";
+import { standpointOf, targetOfRun } from "./requests.js";
 
 /** Reads one run. */
 export async function getRun(
   edge: Edge,
   request: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
-  const { nowMs } = edge.kernel.info();
+  const from = standpointOf(edge);
   return await edge.kernel.view(targetOfRun(request), (run, runNumber) => ({
-    run: runView(run, nowMs, runNumber),
+    run: runView(run, { ...from, runNumber }),
   }));
 }
 
@@ -44,10 +45,10 @@ export async function listRuns(
   if (workflow !== "") {
     requireId("workflow", workflow, "workflow");
   }
-  const { nowMs } = edge.kernel.info();
+  const from = standpointOf(edge);
   const page = await fitPage(RunSchema, readPageSize(request.pageSize), (size) =>
     edge.kernel.listRuns(filter, { size, token: pageToken }, (run, runNumber) =>
-      runView(run, nowMs, runNumber),
+      runView(run, { ...from, runNumber }),
     ),
   );
   return { runs: [...page.items], nextPageToken: page.nextPageToken };
@@ -61,12 +62,12 @@ export async function getTask(
   const target = targetOfRun(request);
   const { task: name } = request;
   requireId("task", name, "task");
-  const { nowMs } = edge.kernel.info();
+  const from = standpointOf(edge);
   const task = await edge.kernel.view(target, (run, runNumber) => {
     const number = taskNumber(run, name);
     return number === undefined
       ? undefined
-      : taskView(run, number, { nowMs, runNumber, withOutput: true });
+      : taskView(run, number, { ...from, runNumber, withOutput: true });
   });
   if (task === undefined) {
     throw new RejectionError(notFound("task", name));
@@ -87,10 +88,10 @@ export async function listTasks(
   requireKnown(status, "status", TaskStatus);
   const size = readPageSize(request.pageSize);
   const filter = ["tasks", runId, `${status}`];
-  const from = readPageToken(filter, request.pageToken);
-  const { nowMs } = edge.kernel.info();
+  const first = readPageToken(filter, request.pageToken);
+  const from = standpointOf(edge);
   const page = await edge.kernel.view(target, (run, runNumber) =>
-    pageOfTasks(run, { from, size, status, nowMs, runNumber }),
+    pageOfTasks(run, { ...from, first, size, status, runNumber }),
   );
   const isLast = page.next === undefined;
   return {
@@ -99,12 +100,11 @@ export async function listTasks(
   };
 }
 
-interface TaskPageParts {
-  readonly from: number;
-  readonly runNumber: number;
+interface TaskPageParts extends Standpoint {
+  /** Number of the first task that may be on it. */
+  readonly first: number;
   readonly size: number;
   readonly status: TaskStatus;
-  readonly nowMs: number;
 }
 
 interface TaskPage {
@@ -113,14 +113,15 @@ interface TaskPage {
   readonly next: number | undefined;
 }
 
-function pageOfTasks(run: Run, { from, size, status, nowMs, runNumber }: TaskPageParts): TaskPage {
+function pageOfTasks(run: Run, parts: TaskPageParts): TaskPage {
+  const { first, size, status } = parts;
   const tasks: MessageInitShape<typeof TaskSchema>[] = [];
   let bytes = 0;
-  for (let number = from; number < run.tasks.length; number++) {
+  for (let number = first; number < run.tasks.length; number++) {
     if (status !== TaskStatus.UNSPECIFIED && run.tasks[number]?.status !== status) {
       continue;
     }
-    const task = taskView(run, number, { nowMs, runNumber, withOutput: false });
+    const task = taskView(run, number, { ...parts, withOutput: false });
     if (task === undefined) {
       continue;
     }

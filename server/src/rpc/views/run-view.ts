@@ -7,15 +7,11 @@ import {
   TaskStatus,
 } from "@pawl/proto/v1/run_pb.js";
 import type { Run, RunPause } from "../../core/state.js";
-import { explainRun } from "../../core/view/why.js";
+import { explainRun, type Standpoint } from "../../core/view/why.js";
 import { failureView, timestampView } from "./payload-view.js";
 
 /** `pawl.v1.Run` of a run's state. */
-export function runView(
-  run: Run,
-  nowMs: number,
-  runNumber: number,
-): MessageInitShape<typeof RunSchema> {
+export function runView(run: Run, from: Standpoint): MessageInitShape<typeof RunSchema> {
   const startedAt = timestampView(run.startedAtMs);
   const closedAt = timestampView(run.closedAtMs);
   return {
@@ -28,7 +24,7 @@ export function runView(
     planVersion: 1,
     cancelRequested: run.cancelRequestedAtMs !== 0,
     taskCounts: countTasks(run),
-    why: explainRun(run, nowMs, runNumber),
+    why: explainRun(run, from),
     labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
     fingerprint: run.fingerprint,
     ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),

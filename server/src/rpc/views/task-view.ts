@@ -5,13 +5,11 @@ import { specOf } from "../../core/plan/change-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
 import { taskTransitions } from "../../core/transitions.js";
-import { explainWait } from "../../core/view/why.js";
+import { explainWait, type Standpoint } from "../../core/view/why.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
 
 /** What a task's view is made with. */
-export interface TaskViewOptions {
-  readonly nowMs: number;
-  readonly runNumber: number;
+export interface TaskViewOptions extends Standpoint {
   /** Lists leave outputs out. */
   readonly withOutput: boolean;
 }
@@ -20,7 +18,7 @@ export interface TaskViewOptions {
 export function taskView(
   run: Run,
   number: number,
-  { nowMs, runNumber, withOutput }: TaskViewOptions,
+  options: TaskViewOptions,
 ): MessageInitShape<typeof TaskSchema> | undefined {
   const task = run.tasks[number];
   const spec = specOf(run, number);
@@ -41,11 +39,11 @@ export function taskView(
     attemptsLeft: Math.max(0, spec.retry.attemptsMax - attemptsBegun),
     leaseVersion: task.leaseVersion,
     worker: task.status === TaskStatus.LEASED ? task.worker : "",
-    waitsFor: explainWait(run, number, nowMs, runNumber),
+    waitsFor: explainWait(run, number, options),
     next: [...(taskTransitions.get(task.status) ?? [])],
     needs: spec.needs.map((need) => nameOfTask(run, need)),
     ...(waitsUntil === undefined ? {} : { waitsUntil }),
-    ...(withOutput && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
+    ...(options.withOutput && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
     ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
     ...(task.progress === undefined ? {} : { progress: payloadOf(task.progress) }),
   };
