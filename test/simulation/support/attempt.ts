@@ -72,7 +72,7 @@ export class Attempt {
         });
         return;
       }
-      if (prng.chance(this.#worker.parts.settings.failShare)) {
+      if (this.#mustFail(instruction) || prng.chance(this.#worker.parts.settings.failShare)) {
         await this.#report({
           ...this.#lease("FailTask"),
           failure: failure(),
@@ -89,6 +89,10 @@ export class Attempt {
       waits: Object.fromEntries(this.#waited),
     };
     await this.#report({ ...this.#lease("CompleteTask"), output: payload(output) });
+  }
+
+  #mustFail(instruction: Instruction): boolean {
+    return instruction.case === "fail" && instruction.incarnations.includes(this.offer.incarnation);
   }
 
   #giveBack(delayMs: number): Command {
@@ -109,6 +113,8 @@ export class Attempt {
         break;
       case "perform":
         await this.#perform(instruction.operation);
+        break;
+      case "fail":
     }
   }
 

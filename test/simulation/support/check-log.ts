@@ -23,12 +23,16 @@ export class LogJudge {
   readonly #run: ShadowRun;
   readonly #tasks = new Map<number, JudgedTask>();
   readonly #steps = new Set<string>();
+  /** What may happen once in all incarnations, or once in one of them. */
   readonly #happened = new Set<string>();
   readonly #taskReviews = new Map<number, number>();
   #isOver = false;
   #isCancelled = false;
   #isPaused = false;
   #lastMs = 0;
+  #incarnation = 1;
+  /** No lease of an incarnation has a version that one of an earlier had. */
+  #leaseVersionBase = 0;
 
   constructor(run: ShadowRun, complain: (text: string) => void) {
     this.#run = run;
@@ -47,7 +51,7 @@ export class LogJudge {
     this.#require(atMs >= this.#lastMs, number, "time that does not go back");
     this.#lastMs = atMs;
     this.#require(
-      !this.#isOver || afterTheEnd.has(body.case),
+      !this.#isOver || afterTheEnd.has(body.case) || body.case === "runRestarted",
       number,
       `nothing like ${body.case} after the end of the run`,
     );
@@ -118,7 +122,7 @@ export class LogJudge {
         }
         break;
       case "waitEnded":
-        this.#once(number, `end of wait ${body.value.wait}`);
+        this.#once(number, `end of wait ${body.value.wait} in ${this.#incarnation}`);
         if (body.value.outcome.case === "signalTaken") {
           this.#once(number, `taking of signal ${body.value.outcome.value.signal}`);
         }
@@ -127,7 +131,7 @@ export class LogJudge {
         this.#once(number, `signal of request ${body.value.requestId}`);
         break;
       case "inputAnswered":
-        this.#once(number, `answer to input request ${body.value.input}`);
+        this.#once(number, `answer to input ${body.value.input} in ${this.#incarnation}`);
         break;
       case "reviewOpened":
         if (body.value.subject === ReviewSubject.TASK) {
@@ -152,11 +156,38 @@ export class LogJudge {
       case "runClosed":
         this.#isOver = true;
         break;
+      case "runStarted":
+        this.#once(number, `beginning by request ${body.value.requestId}`);
+        break;
+      case "runRestarted":
+        this.#restart(number, body.value);
+        break;
       case "runFaulted":
         this.#require(false, number, `no fault of the kernel (${body.value.error})`);
         break;
       default:
     }
+  }
+
+  /** All is as in a run that begins, but for what never comes again. */
+  #restart(
+    number: number,
+    value: { readonly incarnation: number; readonly requestId: string },
+  ): void {
+    this.#require(this.#isOver, number, "a run that had ended");
+    this.#require(value.incarnation === this.#incarnation + 1, number, "the next incarnation");
+    this.#once(number, `beginning by request ${value.requestId}`);
+    this.#incarnation = value.incarnation;
+    this.#leaseVersionBase = Math.max(
+      this.#leaseVersionBase,
+      ...[...this.#tasks.values()].map(({ leaseVersion }) => leaseVersion),
+    );
+    this.#tasks.clear();
+    this.#steps.clear();
+    this.#taskReviews.clear();
+    this.#isOver = false;
+    this.#isCancelled = false;
+    this.#isPaused = false;
   }
 
   #once(number: number, what: string): void {
@@ -213,7 +244,8 @@ export class LogJudge {
   #task(number: number): JudgedTask {
     let task = this.#tasks.get(number);
     if (task === undefined) {
-      task = { leaseVersion: 0, isLeased: false, isEnded: false, backoffUntilMs: 0 };
+      const leaseVersion = this.#leaseVersionBase;
+      task = { leaseVersion, isLeased: false, isEnded: false, backoffUntilMs: 0 };
       this.#tasks.set(number, task);
     }
     return task;

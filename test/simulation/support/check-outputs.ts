@@ -1,7 +1,9 @@
 import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import type { EventValue } from "@pawl/server/core/event.js";
+import type { Run } from "@pawl/server/core/state.js";
 import { textOf } from "./contents.js";
-import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+import { stateOf } from "./incarnations.js";
+import type { ShadowLog } from "./shadow-log.js";
 import { endedWaits, waitText } from "./wait-text.js";
 
 /**
@@ -10,16 +12,22 @@ import { endedWaits, waitText } from "./wait-text.js";
  */
 export function checkOutputs(shadow: ShadowLog, complain: (text: string) => void): void {
   for (const run of shadow.runs.values()) {
-    for (const { body } of run.events) {
+    for (const { body, number } of run.events) {
       if (body.case === "taskCompleted") {
-        checkOutput(run, body.value, complain);
+        checkOutput({ number: run.number, state: stateOf(run, number) }, body.value, complain);
       }
     }
   }
 }
 
+/** A run in the incarnation that is looked at. */
+interface Judged {
+  readonly number: number;
+  readonly state: Run;
+}
+
 function checkOutput(
-  run: ShadowRun,
+  run: Judged,
   { task, output }: EventValue<"taskCompleted">,
   complain: (text: string) => void,
 ): void {
@@ -54,7 +62,7 @@ function checkOutput(
 
 /** A race is won by what ended first, with what came with it, however often the code ran. */
 function checkWaits(
-  run: ShadowRun,
+  run: Judged,
   task: number,
   { told, complain }: { told: Record<string, string>; complain: (text: string) => void },
 ): void {

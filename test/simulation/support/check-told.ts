@@ -1,7 +1,8 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
-import type { Command } from "@pawl/server/core/command.js";
+import type { Command, StartRun } from "@pawl/server/core/command.js";
 import type { EventBody } from "@pawl/server/core/event.js";
 import { textOf } from "./contents.js";
+import { statesOf } from "./incarnations.js";
 import type { ShadowLog, ShadowRun } from "./shadow-log.js";
 import type { Told } from "./witness.js";
 
@@ -32,12 +33,7 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
   const { events } = recorded;
   switch (command.kind) {
     case "StartRun":
-      return events.some(
-        (body) =>
-          body.case === "runStarted" &&
-          body.value.runId === command.runId &&
-          Buffer.from(body.value.fingerprint).equals(command.fingerprint),
-      );
+      return isStartRecorded(command, recorded);
     case "RecordStep":
       return events.some(
         (body) =>
@@ -102,6 +98,31 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
   }
 }
 
+/** A start that was said to begin something did, by its request; and a signal beside any that was accepted is there. */
+function isStartRecorded(
+  { runId, fingerprint, requestId, signal }: StartRun,
+  { events, answer }: Recorded,
+): boolean {
+  const isThere = events.some(
+    (body) =>
+      body.case === "runStarted" &&
+      body.value.runId === runId &&
+      Buffer.from(body.value.fingerprint).equals(fingerprint),
+  );
+  const begun = events.filter(
+    (body) =>
+      (body.case === "runStarted" || body.case === "runRestarted") &&
+      body.value.requestId === requestId,
+  ).length;
+  const isSignalled =
+    signal === undefined ||
+    events.some(
+      (body) => body.case === "signalReceived" && body.value.requestId === signal.requestId,
+    );
+  const isBegunOnce = requestId === "" || (answer.existing ? begun <= 1 : begun === 1);
+  return isThere && isSignalled && isBegunOnce;
+}
+
 function isReportRecorded(command: Command, events: readonly EventBody[]): boolean {
   return events.some((body) => {
     switch (body.case) {
@@ -154,7 +175,9 @@ function isOutcomeRecorded(
   }
   const key =
     answer.intent?.key ?? (command.kind === "ObserveOperation" ? command.operationKey : "");
-  const operation = run.state.operations[run.state.operationsByKey.get(key) ?? -1];
+  const operation = statesOf(run)
+    .flatMap(({ operations }) => operations)
+    .find(({ declaration }) => declaration.key === key);
   if (operation === undefined) {
     return false;
   }

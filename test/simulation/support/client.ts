@@ -11,12 +11,25 @@ import type { Process } from "./process.js";
 import type { LoadSettings } from "./settings.js";
 import { SingleReceiver } from "./single-receiver.js";
 
+/** A start and where it goes. */
+export interface StartOrder extends Order {
+  readonly command: StartRun;
+}
+
+/** An end of a run, as it was told: which one, by the events that the run had. */
+export interface HeardEnd {
+  readonly status: RunStatus;
+  readonly eventCount: number;
+}
+
 /** Starts runs, waits for their ends, and now and then asks for what must be refused, or for an early end. */
 export class Client extends Caller {
   /** Ids of runs whose start was acknowledged. */
   readonly started: string[] = [];
+  /** The starts that began them, by run id. */
+  readonly orders: Map<string, StartOrder> = new Map();
   /** What it was told of ends, by run id. */
-  readonly ends: Map<string, RunStatus> = new Map();
+  readonly ends: Map<string, HeardEnd> = new Map();
   readonly #load: LoadSettings;
   readonly #workflows: readonly Workflow[];
 
@@ -54,6 +67,7 @@ export class Client extends Caller {
         );
       }
       this.started.push(runId);
+      this.orders.set(runId, order);
       this.#follow(runId, order).catch((error: unknown) => {
         this.world.complain(`the client fails: ${String(error)}`);
       });
@@ -98,7 +112,7 @@ export class Client extends Caller {
   }
 
   async #awaitEnd(runId: string, target: Target): Promise<void> {
-    const { value } = await this.call<RunStatus>(
+    const { value } = await this.call<HeardEnd>(
       `the end of ${runId}`,
       (reply) => {
         this.world.host.deliver((kernel) => {
@@ -113,7 +127,7 @@ export class Client extends Caller {
                 outcome.runNumber,
                 outcome.eventCount,
               );
-              reply(outcome.status);
+              reply({ status: outcome.status, eventCount: outcome.eventCount });
             } else if (outcome.reason !== "PAWL_UNAVAILABLE") {
               this.world.complain(`the end of ${runId} cannot be awaited: ${outcome.reason}`);
             }
@@ -127,7 +141,8 @@ export class Client extends Caller {
   }
 }
 
-function startOrder(runId: string, workflow: Workflow): Order {
+/** The start of a run, which attaches to one that exists. */
+export function startOrder(runId: string, workflow: Workflow): StartOrder {
   return {
     target: { kind: "run", namespace: "default", runId },
     command: {

@@ -19,6 +19,9 @@ export function countSeen(shadow: ShadowLog, witness: Witness): Map<string, numb
     const { kind } = order.command;
     count(`told ${kind}${answer.existing ? " existing" : ""}`);
     count(`told ${kind} ${answer.intent?.case ?? "anyhow"}`);
+    if (order.command.kind === "StartRun") {
+      count(`told start by ${order.command.onExisting}${answer.existing ? "" : " anew"}`);
+    }
   }
   return seen;
 }

@@ -22,6 +22,8 @@ export type Instruction =
   | { readonly case: "step"; readonly name: string }
   | { readonly case: "perform"; readonly operation: OperationSpec }
   | { readonly case: "sleep"; readonly ms: number }
+  /** Fails the attempts of these incarnations. */
+  | { readonly case: "fail"; readonly incarnations: readonly number[] }
   /** Waits for several things at once, without its lease, until the first of them. */
   | { readonly case: "wait"; readonly name: string; readonly waits: readonly WaitFor[] };
 

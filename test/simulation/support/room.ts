@@ -2,6 +2,7 @@ import type { Store } from "@pawl/server/log/store.js";
 import type { World } from "./caller.js";
 import { Chaos } from "./chaos.js";
 import { Client } from "./client.js";
+import { Director, type Scene } from "./director.js";
 import { type CrashWrite, SimDisk } from "./disk.js";
 import { Founder } from "./founder.js";
 import { KernelHost } from "./kernel-host.js";
@@ -10,13 +11,14 @@ import { Messenger } from "./messenger.js";
 import { Network } from "./network.js";
 import { Operator } from "./operator.js";
 import { Person } from "./person.js";
-import { drawOperation, drawWorkflow } from "./plans.js";
+import { drawOperation, drawWorkflow, type Workflow } from "./plans.js";
 import { Prng } from "./prng.js";
 import { Process } from "./process.js";
 import type { Scheduler } from "./scheduler.js";
 import type { Settings } from "./settings.js";
 import { ShadowLog } from "./shadow-log.js";
 import { Sinks } from "./sinks.js";
+import { Starter } from "./starter.js";
 import { Watcher } from "./watcher.js";
 import { Witness } from "./witness.js";
 import { Worker } from "./worker.js";
@@ -36,6 +38,10 @@ export interface RoomOptions {
   /** One write at which the kernel dies. */
   readonly crashAt?: CrashWrite;
   readonly planted?: Planted;
+  /** What is run in place of workflows that are drawn. */
+  readonly workflows?: readonly Workflow[];
+  /** What happens on purpose. */
+  readonly scene?: Scene;
 }
 
 /** Who writes down what happens, and what is wrong. */
@@ -62,6 +68,8 @@ export interface Room {
   readonly operator: Operator;
   readonly founder: Founder;
   readonly messenger: Messenger;
+  readonly starter: Starter;
+  readonly director: Director;
 }
 
 /** Builds a machine room: kernel, disk, network, workers, callers, sinks, a person, and those who judge. Nothing runs yet. */
@@ -98,7 +106,18 @@ export function buildRoom(options: RoomOptions, scheduler: Scheduler, scribe: Sc
     everyMs: settings.load.messageEveryMs,
     runIds: () => people.client.started,
   });
-  return { scheduler, chaos, operator, founder, messenger, ...machine, ...people };
+  const starter = new Starter({
+    ...{ world, process: new Process(scheduler, "starter"), prng: new Prng(seed ^ 0x57a7) },
+    ...{ count: settings.load.restarts, everyMs: settings.load.restartEveryMs },
+    orders: () => [...people.client.orders.values()],
+  });
+  const director = new Director({
+    ...{ world, process: new Process(scheduler, "director"), scene: options.scene },
+    find: (runId) => machine.shadow.find(runId)?.state,
+    order: (runId) => people.client.orders.get(runId),
+  });
+  const callers = { operator, founder, messenger, starter, director };
+  return { scheduler, chaos, ...callers, ...machine, ...people };
 }
 
 interface Basics {
@@ -159,12 +178,13 @@ interface PeopleBasics {
 type People = Pick<Room, "client" | "workers" | "ledgerCallers" | "watcher" | "person">;
 
 function buildPeople(
-  { seed, settings, planted = {} }: RoomOptions,
+  { seed, settings, planted = {}, workflows: given }: RoomOptions,
   { world, sinks, scheduler, prng }: PeopleBasics,
 ): People {
   const processOf = (name: string): Process => new Process(scheduler, name);
   const waits = new Prng(seed ^ 0x77a1);
-  const workflows = ["a", "b"].map((name) => drawWorkflow(name, prng.fork(), { settings, waits }));
+  const drawn = ["a", "b"].map((name) => drawWorkflow(name, prng.fork(), { settings, waits }));
+  const workflows = given ?? drawn;
   const shared = {
     ...{ world, sinks, settleOf: settleOf(settings) },
     ignoresDeadline: planted.ignoresDeadline ?? false,

@@ -94,6 +94,9 @@ export interface LoadSettings {
   readonly waitShare: number;
   /** Mean time between two messages to runs. 0: none. */
   readonly messageEveryMs: number;
+  /** How many starts, by every policy, runs get that exist; and the mean time between two of them. */
+  readonly restarts: number;
+  readonly restartEveryMs: number;
 }
 
 /** Everything that one seed draws before it begins ("swarm testing", Groce et al., ISSTA 2012: each seed leaves some faults out). */
@@ -157,6 +160,7 @@ export function drawSettings(seed: number): Settings {
       hasPerson: prng.chance(0.8),
       runPauseEveryMs: some(0.5, prng.between(1_000, 8_000)),
       ...drawWaiting(seed),
+      ...drawRestarts(seed),
     },
   };
 }
@@ -166,6 +170,13 @@ function drawWaiting(seed: number): Pick<LoadSettings, "waitShare" | "messageEve
   const prng = new Prng(seed ^ 0x3a17);
   if (prng.chance(0.7)) return { waitShare: 0, messageEveryMs: 0 };
   return { waitShare: prng.fraction() * 0.7, messageEveryMs: prng.pick([500, 4_000]) };
+}
+
+/** Drawn apart as well. */
+function drawRestarts(seed: number): Pick<LoadSettings, "restarts" | "restartEveryMs"> {
+  const prng = new Prng(seed ^ 0x2e57);
+  const restarts = prng.chance(0.6) ? 0 : prng.between(1, 20);
+  return { restarts, restartEveryMs: prng.pick([500, 3_000, 8_000]) };
 }
 
 function drawKernel(
@@ -238,6 +249,6 @@ export const quietSettings: Settings = {
     ...{ runs: 2, tasksMax: 3, stepBytes: 0, ledgerCallers: 1, ledgerKeys: 1 },
     sinkKinds: allKinds,
     ...{ cancelShare: 0, terminateShare: 0, hasPerson: true, runPauseEveryMs: 0 },
-    ...{ waitShare: 0.3, messageEveryMs: 2_000 },
+    ...{ waitShare: 0.3, messageEveryMs: 2_000, restarts: 3, restartEveryMs: 3_000 },
   },
 };

@@ -1,7 +1,7 @@
 import { silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { apply, applyFirst } from "@pawl/server/core/apply.js";
 import { findViolations } from "@pawl/server/core/invariants.js";
-import type { MutableRun } from "@pawl/server/core/state.js";
+import type { MutableRun, Run } from "@pawl/server/core/state.js";
 import { decodeEvents } from "@pawl/server/kernel/decode-events.js";
 import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
 import { PlanCache } from "@pawl/server/kernel/plan-cache.js";
@@ -22,6 +22,8 @@ export interface ShadowRun {
   readonly events: StoredEvent[];
   /** The events applied, one after the other, by the product's own `apply`. */
   readonly state: MutableRun;
+  /** How each earlier incarnation was when the next began. */
+  readonly earlier: Run[];
 }
 
 /**
@@ -110,10 +112,13 @@ export class ShadowLog {
     try {
       if (run === undefined) {
         const state = applyFirst(body, meta, this.#plans.recorded, silentHooks);
-        run = { number, events: [event], state };
+        run = { number, events: [event], state, earlier: [] };
         this.runs.set(number, run);
       } else {
         run.events.push(event);
+        if (body.case === "runRestarted") {
+          run.earlier.push(copyOf(run.state));
+        }
         apply(run.state, body, meta, silentHooks);
       }
     } catch (error) {
@@ -127,6 +132,11 @@ export class ShadowLog {
     }
     this.onEvent(run, event);
   }
+}
+
+/** What of a state the next incarnation of its run would change is copied. */
+function copyOf(run: Run): Run {
+  return { ...run, signals: run.signals.map((signal) => ({ ...signal })) };
 }
 
 /** The key of a segment, for one that is handed over. */

@@ -1,7 +1,9 @@
 import { isRunOpen } from "@pawl/server/core/transitions.js";
 import { checkEffects } from "./check-effects.js";
+import { checkEnds } from "./check-ends.js";
 import { LogJudge } from "./check-log.js";
 import { checkOutputs } from "./check-outputs.js";
+import { checkSignals } from "./check-signals.js";
 import { checkFinished, checkStates, checkStore, isAtRest } from "./check-states.js";
 import { checkTold } from "./check-told.js";
 import { checkWatch } from "./check-watch.js";
@@ -89,6 +91,8 @@ class SimulationRun {
       operator,
       founder,
       messenger,
+      starter,
+      director,
       chaos,
     } = this.#room;
     const { settings } = this.#options;
@@ -103,6 +107,8 @@ class SimulationRun {
     operator.begin();
     founder.begin();
     messenger.begin();
+    starter.begin();
+    director.begin();
     chaos.begin();
     const endMs = settings.chaosMs + restMs;
     const isDone = (): boolean => this.#isBroken || this.#isAtRest();
@@ -133,12 +139,8 @@ class SimulationRun {
     checkTold(witness.told, shadow, complain);
     checkOutputs(shadow, complain);
     checkWatch(watcher, shadow, complain);
-    for (const [runId, status] of client.ends) {
-      const now = shadow.find(runId)?.state.status;
-      if (now !== status) {
-        complain(`the client heard that ${runId} ended as ${status}, but it is ${now}`);
-      }
-    }
+    checkSignals(shadow, complain);
+    checkEnds(client.ends, shadow, complain);
   }
 
   get #isBroken(): boolean {
@@ -167,8 +169,10 @@ class SimulationRun {
   }
 
   #isAtRest(): boolean {
-    const { chaos, host, client, shadow, ledgerCallers, watcher, kernelProcess } = this.#room;
-    if (!chaos.isOver || host.kernel === undefined || kernelProcess.isFrozen || !client.isDone) {
+    const { chaos, host, client, starter, director } = this.#room;
+    const { shadow, ledgerCallers, watcher, kernelProcess } = this.#room;
+    const isAllSaid = client.isDone && starter.isDone && director.isDone;
+    if (!chaos.isOver || host.kernel === undefined || kernelProcess.isFrozen || !isAllSaid) {
       return false;
     }
     for (const { state } of shadow.runs.values()) {

@@ -1,6 +1,7 @@
 import { readU64 } from "@pawl/server/log/bytes.js";
 import type { Answer, Order } from "./answers.js";
 import { textOf } from "./contents.js";
+import { eventsOf, stateOf } from "./incarnations.js";
 import type { ShadowLog } from "./shadow-log.js";
 import type { Offer } from "./worker-connection.js";
 
@@ -49,14 +50,14 @@ export class Witness {
   offered(offer: Offer): void {
     const { runId, task, leaseVersion, eventCount, steps } = offer;
     const run = this.#shadow.find(runId);
-    const events = run?.events.slice(0, eventCount) ?? [];
+    const events = run === undefined ? [] : eventsOf(run, eventCount);
     const isLeased = events.some(
       ({ body }) =>
         body.case === "taskLeased" &&
         body.value.task === task &&
         body.value.leaseVersion === leaseVersion,
     );
-    if (!isLeased || events.length < eventCount) {
+    if (!isLeased || (run?.events.length ?? 0) < eventCount) {
       this.#complain(
         `task ${task} of ${runId} was offered under lease ${leaseVersion}, which is not durable`,
       );
@@ -78,15 +79,17 @@ export class Witness {
   /** What it says of waits: all that had ended, in the order of their ends. */
   #outcomesOf({ runId, task, eventCount, outcomes }: Offer): void {
     const run = this.#shadow.find(runId);
-    const ended = run?.events
-      .slice(0, eventCount)
-      .flatMap(({ body }) =>
-        body.case === "waitEnded" && body.value.task === task
-          ? [run.state.waits[body.value.wait]?.declaration.name ?? ""]
-          : [],
-      );
+    if (run === undefined) {
+      return;
+    }
+    const { waits } = stateOf(run, eventCount);
+    const ended = eventsOf(run, eventCount).flatMap(({ body }) =>
+      body.case === "waitEnded" && body.value.task === task
+        ? [waits[body.value.wait]?.declaration.name ?? ""]
+        : [],
+    );
     const told = [...outcomes.keys()];
-    if (ended?.join() !== told.join()) {
+    if (ended.join() !== told.join()) {
       this.#complain(
         `task ${task} of ${runId} was offered with the outcomes ${told}, but ${ended} are recorded`,
       );

@@ -18,6 +18,7 @@ export interface Offer {
   readonly handle: number;
   readonly target: Target;
   readonly runId: string;
+  readonly incarnation: number;
   readonly task: number;
   readonly taskName: string;
   readonly kind: string;
@@ -184,6 +185,7 @@ function offerOf(handle: number, run: Run, task: number): Offer {
     handle,
     target: { kind: "run", namespace: run.namespace, runId: run.runId },
     runId: run.runId,
+    incarnation: run.incarnation,
     task,
     taskName: spec.name,
     kind: spec.kind,

@@ -1,0 +1,83 @@
+import type { EventBody } from "@pawl/server/core/event.js";
+import { textOf } from "./contents.js";
+import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+
+interface Kept {
+  readonly number: number;
+  readonly name: string;
+  readonly payload: string;
+}
+
+/**
+ * Signals by the events alone: each that came is taken once, the oldest of its name first, by a wait for that name; or it is still kept, with what it
+ * brought, however often its run began once more.
+ */
+export function checkSignals(shadow: ShadowLog, complain: (text: string) => void): void {
+  for (const run of shadow.runs.values()) {
+    const kept = keptOf(run, complain).map(
+      ({ number, name, payload }) => `${number} ${name} ${payload}`,
+    );
+    const { signals } = run.state;
+    const stored = signals
+      .filter(({ takenBy }) => takenBy === undefined)
+      .map(({ number, name, payload }) => `${number} ${name} ${textOf(payload)}`);
+    if (kept.join() !== stored.join()) {
+      complain(
+        `run ${run.number} keeps the signals ${stored}, but ${kept} came and were not taken`,
+      );
+    }
+  }
+}
+
+function keptOf({ number, events }: ShadowRun, complain: (text: string) => void): Kept[] {
+  const judge = new Judge((text) => complain(`run ${number} ${text}`));
+  for (const { body } of events) {
+    judge.hear(body);
+  }
+  return judge.kept;
+}
+
+class Judge {
+  readonly kept: Kept[] = [];
+  readonly #complain: (text: string) => void;
+  /** What each wait of the incarnation is for; undefined: for no signal. */
+  #waits: (string | undefined)[] = [];
+  #received = 0;
+
+  constructor(complain: (text: string) => void) {
+    this.#complain = complain;
+  }
+
+  hear(body: EventBody): void {
+    switch (body.case) {
+      case "signalReceived": {
+        const { name, payload } = body.value;
+        this.kept.push({ number: this.#received, name, payload: textOf(payload) });
+        this.#received++;
+        break;
+      }
+      case "runRestarted":
+        this.#waits = [];
+        break;
+      case "taskSuspended":
+        for (const { subject } of body.value.opened) {
+          this.#waits.push(subject.case === "signal" ? subject.value.signal : undefined);
+        }
+        break;
+      case "waitEnded":
+        if (body.value.outcome.case === "signalTaken") {
+          this.#take(this.#waits[body.value.wait], body.value.outcome.value.signal);
+        }
+        break;
+      default:
+    }
+  }
+
+  #take(name: string | undefined, signal: number): void {
+    const oldest = this.kept.findIndex((kept) => kept.name === name);
+    if (this.kept[oldest]?.number !== signal) {
+      this.#complain(`gave signal ${signal} away, but ${this.kept[oldest]?.number} was next`);
+    }
+    this.kept.splice(oldest, 1);
+  }
+}
