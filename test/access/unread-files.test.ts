@@ -1,5 +1,6 @@
 import { rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { TokenEntry } from "@pawl/server/access/token-entry.js";
 import { formatTokenFile } from "@pawl/server/access/token-file.js";
 import { Credentials } from "@pawl/server/rpc/access/credentials.js";
 import { TokenWatch } from "@pawl/server/rpc/access/token-watch.js";
@@ -10,13 +11,23 @@ import { makeAuthority } from "./make-certificate.js";
 import { temporaryFolder } from "./support.js";
 
 /** A disk that fails to read, and does not afterwards, cannot be had; all else is the real one. */
-const disk = vi.hoisted(() => ({ fails: false }));
+const disk = vi.hoisted(() => ({
+  fails: false,
+  /** Called once, when the next file was read and before it is told. */
+  meanwhile: undefined as (() => Promise<unknown>) | undefined,
+}));
 vi.mock(import("node:fs/promises"), async (importOriginal) => {
   const real = await importOriginal();
-  const readFile = ((...args: Parameters<typeof real.readFile>) =>
-    disk.fails
-      ? Promise.reject(Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" }))
-      : real.readFile(...args)) as typeof real.readFile;
+  const readFile = (async (...args: Parameters<typeof real.readFile>) => {
+    if (disk.fails) {
+      throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+    }
+    const content = await real.readFile(...args);
+    const { meanwhile } = disk;
+    disk.meanwhile = undefined;
+    await meanwhile?.();
+    return content;
+  }) as typeof real.readFile;
   return { ...real, readFile };
 });
 
@@ -29,6 +40,7 @@ const onProblem = (error: unknown): void => {
 
 beforeEach(async () => {
   disk.fails = false;
+  disk.meanwhile = undefined;
   folder = await temporaryFolder();
   time = new VirtualTime();
   problems = [];
@@ -115,5 +127,70 @@ test("a certificate that is damaged is told once, until it changes", async () =>
     await time.advance(1_000);
   }
   expect(problems).toHaveLength(1);
+  files.close();
+});
+
+function entryOf(name: string): TokenEntry {
+  return {
+    ...{ id: "0123456789ab", name, createdAt: "2026-01-02T03:04:05.000Z" },
+    ...{ grants: [{ namespace: "default", roles: ["client"] }], secrets: [] },
+    certificates: [`CN=${name}`],
+  };
+}
+
+test("a token file that changes while it is read is read again", async () => {
+  const path = await place("tokens.json", formatTokenFile([]));
+  const credentials = new Credentials(() => 0);
+  const watch = await TokenWatch.start({
+    ...{ path, isRequired: true, credentials },
+    ...{ timers: time, onProblem },
+  });
+  const taken: (string | undefined)[] = [];
+  credentials.use = (entries) => {
+    taken.push(entries[0]?.name);
+  };
+  disk.meanwhile = () => place("tokens.json", formatTokenFile([entryOf("second")]));
+  await place("tokens.json", formatTokenFile([entryOf("first")]));
+  await look(() => taken.at(-1) === "second");
+  expect(taken).toEqual(["first", "second"]);
+  watch.close();
+});
+
+test("a token file that changes while a kernel starts is read again", async () => {
+  const path = await place("tokens.json", formatTokenFile([entryOf("first")]));
+  const credentials = new Credentials(() => 0);
+  const taken: (string | undefined)[] = [];
+  credentials.use = (entries) => {
+    taken.push(entries[0]?.name);
+  };
+  disk.meanwhile = () => place("tokens.json", formatTokenFile([entryOf("second")]));
+  const watch = await TokenWatch.start({
+    ...{ path, isRequired: true, credentials },
+    ...{ timers: time, onProblem },
+  });
+  await look(() => taken.at(-1) === "second");
+  expect(taken).toEqual(["first", "second"]);
+  watch.close();
+});
+
+test("a certificate that changes while it is read is read again", async () => {
+  const authority = makeAuthority("the authority");
+  const [first, second, third] = ["CN=first", "CN=second", "CN=third"].map((name) =>
+    authority.certify([name]),
+  );
+  if (first === undefined || second === undefined || third === undefined) {
+    throw new Error("Expected three certificates");
+  }
+  const certPath = await place("cert.pem", first.cert);
+  const keyPath = await place("key.pem", first.key);
+  const files = await TlsFiles.open({ certPath, keyPath }, time, onProblem);
+  disk.meanwhile = async () => {
+    await place("key.pem", third.key);
+    await place("cert.pem", third.cert);
+  };
+  await place("key.pem", second.key);
+  await place("cert.pem", second.cert);
+  await look(() => files.certificate.subject === "CN=third");
+  expect(disk.meanwhile).toBeUndefined();
   files.close();
 });

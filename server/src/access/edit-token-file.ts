@@ -1,110 +1,106 @@
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type EditLock, takeEditLock } from "./edit-lock.js";
 import type { TokenEntry } from "./token-entry.js";
-import { formatTokenFile, parseTokenFile, readTokenFile, TokenFileError } from "./token-file.js";
+import {
+  formatTokenFile,
+  parseTokenFile,
+  readTokenFile,
+  stampOf,
+  TokenFileError,
+} from "./token-file.js";
 
-/** How long another editor of the same file is waited for, in ms. */
-const lockWaitMs = 5_000;
+/** What an edit says. */
+export interface TokenEdit<T> {
+  readonly entries: readonly TokenEntry[];
+  readonly answer: T;
+}
+
+/** How often an edit is begun again because the file changed under it. */
+const attemptsMax = 20;
 
 /**
- * Changes a token file: reads it, lets `edit` say its new entries, and replaces it whole (beside it, synced, renamed; mode 0600), so
- * that a kernel never reads half of it. Its owner stays the same. One editor at a time: a lock file beside it, left behind only by an editor
- * that was killed, and then taken over.
+ * Changes a token file: reads it, lets `edit` say its new entries, and replaces it whole (beside it, synced, renamed), so that a kernel
+ * never reads half of it. Owner, group and mode stay; a new file has mode 0600. One editor at a time: a lock file beside it, which is taken over
+ * from an editor that was killed. An edit under which the file changed all the same is made again on what is there now, so `edit` may be
+ * called several times.
  *
- * @throws TokenFileError as `readTokenFile` does, and when the lock stays.
+ * @throws TokenFileError as `readTokenFile` does, and when the lock stays or the owner cannot be kept.
  */
 export async function editTokenFile<T>(
   path: string,
-  edit: (entries: readonly TokenEntry[]) => { entries: readonly TokenEntry[]; answer: T },
+  edit: (entries: readonly TokenEntry[]) => TokenEdit<T>,
 ): Promise<T> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const lock = await takeEditLock(`${path}.lock`);
+    if (lock === undefined) break;
+    try {
+      const done = await editLocked(path, edit, lock);
+      if (done !== undefined) return done.answer;
+    } finally {
+      await lock.release();
+    }
+  }
+  throw lockStays(path);
+}
+
+/** Undefined when somebody else changed the file, or took the lock, meanwhile. */
+async function editLocked<T>(
+  path: string,
+  edit: (entries: readonly TokenEntry[]) => TokenEdit<T>,
+  lock: EditLock,
+): Promise<TokenEdit<T> | undefined> {
+  // From before the reading: what changes meanwhile is seen.
+  const stamp = await stampOf(path);
+  const done = edit((await readTokenFile(path)) ?? []);
+  const content = formatTokenFile(done.entries);
+  // What is written is what can be read: an edit that breaks a rule is refused here, and the file stays.
+  parseTokenFile(path, content);
+  const beside = `${path}.part`;
+  await rm(beside, { force: true });
+  await writeBeside(path, beside, content);
+  if ((await stampOf(path)) !== stamp || !(await lock.isHeld())) {
+    return undefined;
+  }
+  await rename(beside, path);
+  await syncFolder(dirname(path));
+  return done;
+}
+
+function lockStays(path: string): TokenFileError {
   const lock = `${path}.lock`;
-  await takeLock(lock, path);
-  try {
-    const { entries, answer } = edit((await readTokenFile(path)) ?? []);
-    const content = formatTokenFile(entries);
-    // What is written is what can be read: an edit that breaks a rule is refused here, and the file stays.
-    parseTokenFile(path, content);
-    await replaceFile(path, content);
-    return answer;
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function takeLock(lock: string, path: string): Promise<void> {
-  const giveUpAtMs = performance.now() + lockWaitMs;
-  while (!(await createLock(lock))) {
-    if (performance.now() > giveUpAtMs) {
-      throw lockStays(path, lock);
-    }
-    if (await isLeftBehind(lock)) {
-      await removeLeftBehind(lock, path);
-    } else {
-      await sleep(20);
-    }
-  }
-}
-
-/** False when somebody has it. */
-async function createLock(lock: string): Promise<boolean> {
-  try {
-    const file = await open(lock, "wx", 0o600);
-    await file.writeFile(`${process.pid}\n`);
-    await file.close();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
-      return false;
-    }
-    throw error;
-  }
-}
-
-/**
- * Of several that find it left behind, one removes it, and the others must not remove the lock that is taken next. So it is looked at again
- * under a lock of its own; where that stays too, a person has to say that nobody is at work.
- */
-async function removeLeftBehind(lock: string, path: string): Promise<void> {
-  const takeover = `${lock}.takeover`;
-  const giveUpAtMs = performance.now() + lockWaitMs;
-  while (!(await createLock(takeover))) {
-    if (performance.now() > giveUpAtMs) {
-      throw lockStays(path, takeover);
-    }
-    await sleep(20);
-  }
-  try {
-    if (await isLeftBehind(lock)) {
-      await rm(lock, { force: true });
-    }
-  } finally {
-    await rm(takeover, { force: true });
-  }
-}
-
-function lockStays(path: string, lock: string): TokenFileError {
-  const message = `Expected to be the only one that edits ${path}, but ${lock} stays. Remove it if no other pawl token command runs.`;
+  const message = `Expected to be the only one that edits ${path}, but ${lock} stays. Give the command again: a lock that is a minute old is taken over.`;
   return new TokenFileError("PAWL_TOKEN_FILE_LOCKED", path, message);
 }
 
-/** True when the process that took the lock is gone. */
-async function isLeftBehind(lock: string): Promise<boolean> {
-  const pid = Number(await readFile(lock, "utf8").catch(() => ""));
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+/** The kernel that reads the file may run as somebody else, or by the file's group: whoever could read it still can. */
+async function writeBeside(path: string, beside: string, content: string): Promise<void> {
+  const before = await statOrNothing(path);
+  const file = await open(beside, "wx", 0o600);
   try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH";
+    if (before !== undefined) {
+      const made = await file.stat();
+      if (made.uid !== before.uid || made.gid !== before.gid) {
+        await file.chown(before.uid, before.gid).catch((cause: unknown) => {
+          throw ownerDiffers(path, cause);
+        });
+      }
+      await file.chmod(before.mode & 0o777);
+    }
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 
-/** Whose the file is, when root replaces it: the kernel that reads it may run as somebody else, who could not read one of root's. */
-async function ownerToKeep(path: string): Promise<{ uid: number; gid: number } | undefined> {
-  if (process.getuid?.() !== 0) {
-    return undefined;
-  }
+function ownerDiffers(path: string, cause: unknown): TokenFileError {
+  const message = `Expected to keep the owner and group of ${path}, but this user may not set them. Run the command as the file's owner, or as root.`;
+  return new TokenFileError("PAWL_TOKEN_FILE_OWNER", path, message, { cause });
+}
+
+async function statOrNothing(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
@@ -115,22 +111,8 @@ async function ownerToKeep(path: string): Promise<{ uid: number; gid: number } |
   }
 }
 
-async function replaceFile(path: string, content: string): Promise<void> {
-  const beside = `${path}.part`;
-  await rm(beside, { force: true });
-  const owner = await ownerToKeep(path);
-  const file = await open(beside, "wx", 0o600);
-  try {
-    if (owner !== undefined) {
-      await file.chown(owner.uid, owner.gid);
-    }
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(beside, path);
-  const folder = await open(join(dirname(path), "."), "r");
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(join(path, "."), "r");
   try {
     await folder.sync();
   } finally {

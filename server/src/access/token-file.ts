@@ -11,7 +11,8 @@ export class TokenFileError extends Error {
     | "PAWL_TOKEN_FILE_INVALID"
     | "PAWL_TOKEN_FILE_ABSENT"
     | "PAWL_TOKEN_FILE_OPEN"
-    | "PAWL_TOKEN_FILE_LOCKED";
+    | "PAWL_TOKEN_FILE_LOCKED"
+    | "PAWL_TOKEN_FILE_OWNER";
   readonly path: string;
 
   constructor(code: TokenFileError["code"], path: string, message: string, options?: ErrorOptions) {

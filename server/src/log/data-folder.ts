@@ -66,7 +66,12 @@ export interface KernelFile {
 const TOKENS = "tokens.json";
 
 // What may be there before the store: tokens, and what mkfs makes in the root of a fresh file system, a good data folder.
-const IGNORED_NAMES = new Set(["lost+found", TOKENS, `${TOKENS}.part`, `${TOKENS}.lock`]);
+const IGNORED_NAMES = new Set(["lost+found", TOKENS, `${TOKENS}.part`]);
+
+// A lock on the tokens has others beside it while it is made and taken over.
+function isIgnored(name: string): boolean {
+  return IGNORED_NAMES.has(name) || name.startsWith(`${TOKENS}.lock`);
+}
 
 // All that an interrupted creation may leave.
 const CREATION_NAMES = new Set([
@@ -84,7 +89,7 @@ export async function inspectFolder(directory: string): Promise<FolderState> {
   if (directory === "") throw new StoreForeign(directory, "its name is empty");
   const found = await namesIn(directory);
   if (found === undefined) return "absent";
-  const names = found.filter((name) => !IGNORED_NAMES.has(name));
+  const names = found.filter((name) => !isIgnored(name));
   if (names.includes(FOLDER.store)) return "store";
   if (names.length === 0) return "empty";
   if (names.includes(FOLDER.creating) && names.every((name) => CREATION_NAMES.has(name))) {

@@ -153,8 +153,8 @@ export class TlsFiles {
     const paths = [certPath, keyPath, ...(clientCaPath === undefined ? [] : [clientCaPath])];
     const stamps = await Promise.all(
       paths.map(async (path) => {
-        const { ino, size, mtimeNs } = await stat(path, { bigint: true });
-        return `${ino}/${size}/${mtimeNs}`;
+        const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+        return `${ino}/${size}/${mtimeNs}/${ctimeNs}`;
       }),
     );
     return stamps.join(" ");
