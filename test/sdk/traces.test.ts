@@ -167,3 +167,26 @@ test("no span holds anything of a payload or of an error's message", async () =>
   expect(JSON.stringify(told)).not.toContain(marker);
   await worker.close();
 });
+
+test("the call of an approved action names the proposal that it rests on", async () => {
+  const asking = task("asking", { input: json<{ card: string }>() }).run(async (ctx, { card }) => {
+    const said = await ctx.approve(pay, { card }, { target: "bank", requesterMayDecide: true });
+    return said.status === "approved" ? (await said.perform()).id : said.status;
+  });
+  await using worker = await client.worker({ serve: [asking], slots: 1 });
+  const run = await client.start(asking, { card: marker }, { runId: "order-9" });
+  let proposalId = "";
+  while (proposalId === "") {
+    for await (const listed of client.approvals.list()) {
+      proposalId = listed.proposalId;
+      await client.approvals.approve(await client.approvals.get(proposalId));
+    }
+  }
+  await run.result();
+  const [call] = await untilFinished("pawl.call", 1);
+  expect(call?.attributes).toMatchObject({
+    "pawl.proposal.id": proposalId,
+    "pawl.operation.key": "task/default/order-9/1/main/payments.pay/1",
+  });
+  await worker.close();
+});

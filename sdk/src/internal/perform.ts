@@ -203,7 +203,8 @@ export class Performance {
   }
 
   #traceCall(name: "pawl.call" | "pawl.look_up", key: string): CallTrace {
-    return traceCall(name, { operation: this.#operation.name, key }, this.#origin);
+    const { proposalId = "" } = this.#request;
+    return traceCall(name, { operation: this.#operation.name, key, proposalId }, this.#origin);
   }
 
   async #reuse(reuse: Reuse): Promise<unknown> {

@@ -91,7 +91,7 @@ export function inStepSpan<T>(
 /** A call or look-up of a sink. Its span links to the start of the run, so that one leads from an effect to its cause. */
 export function traceCall(
   name: "pawl.call" | "pawl.look_up",
-  call: { readonly operation: string; readonly key: string },
+  call: { readonly operation: string; readonly key: string; readonly proposalId?: string },
   origin: Origin,
 ): CallTrace {
   if (!isTraced()) {
@@ -106,6 +106,7 @@ export function traceCall(
       ...origin.attributes,
       [attribute.operation]: call.operation,
       [attribute.operationKey]: call.key,
+      ...((call.proposalId ?? "") === "" ? {} : { [attribute.proposal]: call.proposalId }),
     },
     links: linksTo(origin.traceparent),
   });

@@ -1,6 +1,7 @@
+import type { Run } from "../core/state.js";
 import { describeError, type Log } from "../observe/log.js";
 import type { Fault } from "./fault-log.js";
-import { writeNotes } from "./notes.js";
+import { fieldsOf, writeNotes } from "./notes.js";
 import type { Clock } from "./ports.js";
 import type { Turn } from "./turn.js";
 
@@ -54,9 +55,14 @@ export class KernelLog {
     this.#log.error(fields, "The store failed: nothing more is acknowledged");
   }
 
-  /** A fault of the kernel's own code. */
-  fault({ runNumber, command, error }: Fault): void {
-    const fields = { runNumber, where: command, error: describeError(error) };
+  /**
+   * A fault of the kernel's own code.
+   *
+   * @param run The run on which it happened, when it is in memory.
+   */
+  fault({ runNumber, command, error }: Fault, run?: Run): void {
+    const names = run === undefined ? { runNumber } : fieldsOf(run, runNumber);
+    const fields = { ...names, where: command, error: describeError(error) };
     this.#log.error(fields, "A fault of the kernel was contained");
   }
 

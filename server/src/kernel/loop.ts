@@ -18,7 +18,7 @@ import type { Position } from "./position.js";
 import { PostponedStarts } from "./postponed-starts.js";
 import { PromiseReceiver } from "./promise-receiver.js";
 import type { Found, Residency } from "./residency.js";
-import { Resident } from "./resident.js";
+import type { Resident } from "./resident.js";
 import { RunNumbers } from "./run-numbers.js";
 import { Turns } from "./turns.js";
 import { Waiters } from "./waiters.js";
@@ -296,7 +296,9 @@ export class Loop {
   find(target: Target): Found {
     switch (target.kind) {
       case "number":
-        return inNamespace(this.residency.find(target.number), target.namespace);
+        return target.namespace === undefined
+          ? this.residency.find(target.number)
+          : this.residency.findIn(target.namespace, target.number);
       case "run":
         return this.residency.findRun(target.namespace, target.runId);
       case "ledger":
@@ -379,10 +381,4 @@ export class Loop {
     // What is pending may never be durable.
     to.receiver.release(this.#turns.durablePosition());
   }
-}
-
-function inNamespace(found: Found, namespace: string | undefined): Found {
-  const isElsewhere =
-    namespace !== undefined && found instanceof Resident && found.run.namespace !== namespace;
-  return isElsewhere ? undefined : found;
 }

@@ -1,4 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../core/event.js";
@@ -31,6 +33,14 @@ const ends: Readonly<Partial<Record<RunStatus, string>>> = {
   [RunStatus.TERMINATED]: "A run was terminated",
 };
 
+/** How a proposal ends that somebody should hear of. */
+const proposalEnds: Readonly<Partial<Record<ProposalStatus, string>>> = {
+  [ProposalStatus.EXPIRED]: "A proposal or its approval has expired",
+  [ProposalStatus.WITHDRAWN]: "A proposal was withdrawn",
+  [ProposalStatus.REVOKED]: "An approval was revoked before it was used",
+  [ProposalStatus.STALE]: "An approval was not used, since what it rests on has changed",
+};
+
 /**
  * What is to be logged of an event; undefined for nearly all: nothing is logged per command. No text of a caller is in it: neither
  * payloads nor failures nor reasons that people gave.
@@ -57,6 +67,24 @@ export function noteOf(body: EventBody, run: Run, runNumber: number): Note | und
         message,
         fields: { ...fields, reviewId: reviewIdOf(run, runNumber, review) },
       };
+    }
+    case "proposalMade": {
+      const fields = proposalFields(run, runNumber, body.value.proposal);
+      return { level: "info", message: "An action waits for approval: see pawl inbox", fields };
+    }
+    case "proposalDecided": {
+      const { proposal, verdict, principal } = body.value;
+      const fields = { ...proposalFields(run, runNumber, proposal), principal };
+      const message =
+        verdict === ProposalVerdict.REJECT ? "A proposal was rejected" : "A proposal was approved";
+      return { level: "info", message, fields };
+    }
+    case "proposalEnded": {
+      const { proposal, status, principal } = body.value;
+      const message = proposalEnds[status];
+      const by = principal === "" ? {} : { principal };
+      const fields = { ...proposalFields(run, runNumber, proposal), ...by };
+      return message === undefined ? undefined : { level: "info", message, fields };
     }
     case "reviewResolved": {
       const reviewId = reviewIdOf(run, runNumber, body.value.review);
@@ -85,6 +113,18 @@ function reviewIdOf({ incarnation }: Run, runNumber: number, review: number): st
   return `${runNumber}-${review}${incarnation === 1 ? "" : `-${incarnation}`}`;
 }
 
+/** The names of a proposal: its id as the API has it, its task, and the operation that it would authorise. */
+function proposalFields(run: Run, runNumber: number, number: number): LogFields {
+  const proposalId = `${runNumber}-p${number}`;
+  const declaration = run.proposals[number]?.declaration;
+  if (declaration === undefined) {
+    return { ...fieldsOf(run, runNumber, {}), proposalId };
+  }
+  // In scope NAMESPACE there is no task.
+  const part = run.kind === "run" ? { task: declaration.task } : {};
+  return { ...fieldsOf(run, runNumber, part), operationKey: declaration.key, proposalId };
+}
+
 /** Writes the notes of a commit. */
 export function writeNotes(log: Log, notes: readonly Note[]): void {
   for (const { level, fields, message } of notes.slice(0, linesMax)) {
@@ -100,11 +140,11 @@ function traceIdOf(traceparent: string): string {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent)?.[1] ?? "";
 }
 
-/** The names of a run and of one part of it. */
-function fieldsOf(
+/** The names of a run, and of one part of it. */
+export function fieldsOf(
   run: Run,
   runNumber: number,
-  part: { readonly task?: number; readonly operation?: number },
+  part: { readonly task?: number; readonly operation?: number } = {},
 ): LogFields {
   const operation = part.operation === undefined ? undefined : run.operations[part.operation];
   const task = run.tasks[part.task ?? operation?.task ?? -1];

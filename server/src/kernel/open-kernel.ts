@@ -110,7 +110,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   );
   store.onFailed = (error) => loop.fail(error);
   loop.faults.onFault = (fault) => {
-    log.fault(fault);
+    log.fault(fault, loop.residency.resident(fault.runNumber)?.run);
     options.onFault?.(fault);
   };
   checkpointer.attach(loop, () => committer.pendingHead);

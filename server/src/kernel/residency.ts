@@ -10,6 +10,8 @@ export interface RunReader {
   findRun(namespace: string, runId: string): number | undefined;
   /** Number of the aggregate that holds an operation key, or the proposal of one; undefined when there is none. */
   findOperation(namespace: string, operationKey: string): number | undefined;
+  /** Namespace of a stored aggregate, by the event with which it begins; undefined when that cannot be read. Throws nothing. */
+  namespaceOf(number: number): string | undefined;
   /** Reads a run. `paged`: its rows must be read by `loadPaged`. Throws for damage. */
   load(number: number): Resident | "absent" | "paged";
   /** Reads a run whose parts lie in rows of their own. Undefined: there is none. */
@@ -126,6 +128,31 @@ export class Residency {
     }
     this.add(loaded);
     return loaded;
+  }
+
+  /**
+   * The same for a caller that named the number: one of another namespace is not there for it, also when it is damaged. Of a damaged one whose
+   * beginning cannot be read either, nobody knows the namespace, and it is told to nobody.
+   */
+  findIn(namespace: string, number: number): Found {
+    try {
+      const found = this.find(number);
+      if (found instanceof Promise) {
+        // Whoever asks again is told below.
+        return found.catch((error: unknown) => this.#hideElsewhere(error, namespace, number));
+      }
+      return found?.run.namespace === namespace ? found : undefined;
+    } catch (error) {
+      this.#hideElsewhere(error, namespace, number);
+      return undefined;
+    }
+  }
+
+  #hideElsewhere(error: unknown, namespace: string, number: number): void {
+    const known = this.#byNumber.get(number)?.run.namespace ?? this.#reader.namespaceOf(number);
+    if (!(error instanceof StoreDamaged) || known === namespace) {
+      throw error;
+    }
   }
 
   #requireWhole(number: number): void {

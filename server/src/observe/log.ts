@@ -22,6 +22,8 @@ export interface LogFields {
   /** W3C trace id of who started the run. */
   readonly traceId?: string;
   readonly worker?: string;
+  /** Who did it, or was refused, as the connection proved; never a credential. */
+  readonly principal?: string;
   readonly session?: string;
   /** Number of the aggregate in the store. */
   readonly runNumber?: number;

@@ -13,9 +13,10 @@ import { limits } from "../core/limits.js";
 import type { KernelApi } from "../kernel/kernel-api.js";
 import { nodeRandom, nodeTimers } from "../kernel/node-ports.js";
 import type { Random, Timers } from "../kernel/ports.js";
-import { createLog, type Log } from "../observe/log.js";
+import { createLog, type Log, silentLog } from "../observe/log.js";
 import { Metrics } from "../observe/metrics.js";
 import { Gate } from "./access/gate.js";
+import { RefusalLog } from "./access/refusal-log.js";
 import type { TokenSource } from "./access/token-watch.js";
 import { type BoundService, bindService } from "./binding.js";
 import { createHttpFront, type PageServer } from "./connect/http-front.js";
@@ -170,12 +171,16 @@ function createEdge(options: ServeOptions, metrics: Metrics, { credentials, host
     timers: options.timers ?? nodeTimers,
     random: options.random ?? nodeRandom,
     lifecycle: new Lifecycle(),
-    gate: new Gate(options.kernel, credentials),
+    gate: new Gate(options.kernel, credentials, refusalLogOf(options)),
     hosts,
     version: readVersion(),
     meter: metrics,
     onFault: onFaultOf(options),
   };
+}
+
+function refusalLogOf({ log = silentLog }: ServeOptions): RefusalLog {
+  return new RefusalLog(log, () => performance.now());
 }
 
 function onFaultOf({ onFault, log }: ServeOptions): Edge["onFault"] {

@@ -16,6 +16,7 @@ import { KeyMaker } from "./key-maker.js";
 import { replay, slicesAfter } from "./replay.js";
 import { emptyParts } from "./run-rows.js";
 import {
+  chunkAt,
   faultedRun,
   type RowSource,
   readParts,
@@ -63,6 +64,17 @@ export class StoredRuns implements RunReader {
     return value === undefined
       ? this.#tail.findOperation(operationKey)
       : readTargetRow(key, value).runNumber;
+  }
+
+  namespaceOf(number: number): string | undefined {
+    const [inTail] = this.#tail.slices(number) ?? [];
+    try {
+      const slices =
+        inTail?.firstEventNumber === 1 ? [inTail] : [...chunkAt(this.source, number, 0).slices()];
+      return namesOf(slices).namespace;
+    } catch {
+      return undefined; // Damage of the run is told where the run is asked for.
+    }
   }
 
   load(number: number): Resident | "absent" | "paged" {

@@ -2,10 +2,12 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { type AccessRow, accessOf } from "../../access/access-table.js";
 import { everyNamespace, isAccessRole } from "../../access/roles.js";
 import type { Caller } from "../../core/caller.js";
+import type { Rejection } from "../../core/rejection.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { readNamespace } from "../validate/fields.js";
 import { Credential } from "./credential.js";
 import type { Credentials, Proof } from "./credentials.js";
+import type { RefusalLog } from "./refusal-log.js";
 import { noSuchNamespace, permissionDenied } from "./refusals.js";
 
 /** A method as the gate sees it. */
@@ -39,10 +41,13 @@ export interface NamespaceIndex {
 export class Gate {
   readonly #namespaces: NamespaceIndex;
   readonly #credentials: Credentials;
+  readonly #refusals: RefusalLog;
 
-  constructor(namespaces: NamespaceIndex, credentials: Credentials) {
+  /** @param refusals told of everyone who is refused. */
+  constructor(namespaces: NamespaceIndex, credentials: Credentials, refusals: RefusalLog) {
     this.#namespaces = namespaces;
     this.#credentials = credentials;
+    this.#refusals = refusals;
   }
 
   /**
@@ -50,7 +55,7 @@ export class Gate {
    *
    * @throws RejectionError PAWL_UNAUTHENTICATED.
    */
-  identify({ row }: GuardedMethod, proof: Proof): Credential {
+  identify({ name: method, row }: GuardedMethod, proof: Proof): Credential {
     if (row?.scope === "open") {
       return nobody;
     }
@@ -58,6 +63,7 @@ export class Gate {
     if (found instanceof Credential) {
       return found;
     }
+    this.#refusals.refused({ principal: "", method, namespace: "", rejection: found });
     throw new RejectionError(found);
   }
 
@@ -70,6 +76,19 @@ export class Gate {
    *   has no role at all; PAWL_INVALID_FIELD for a name that is none.
    */
   authorize(credential: Credential, guarded: GuardedMethod, namespace: string): Caller {
+    try {
+      return this.#admit(credential, guarded, namespace);
+    } catch (error) {
+      if (error instanceof RejectionError && isRefusal(error.rejection, credential)) {
+        const { principal } = credential;
+        const { rejection } = error;
+        this.#refusals.refused({ principal, method: guarded.name, namespace, rejection });
+      }
+      throw error;
+    }
+  }
+
+  #admit(credential: Credential, guarded: GuardedMethod, namespace: string): Caller {
     const { row } = guarded;
     switch (row?.scope) {
       case "open":
@@ -107,6 +126,13 @@ export class Gate {
     requireRole(credential, guarded, namespace);
     return credential.callerIn(namespace);
   }
+}
+
+/** Somebody was not let in. Where nobody is asked, a namespace that is not there is a mistake and no more. */
+function isRefusal({ reason }: Rejection, { authenticated }: Credential): boolean {
+  return (
+    reason === "PAWL_PERMISSION_DENIED" || (authenticated && reason === "PAWL_NAMESPACE_NOT_FOUND")
+  );
 }
 
 function hasAccess(roles: readonly string[]): boolean {
