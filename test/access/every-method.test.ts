@@ -44,6 +44,8 @@ const mayCall: Readonly<Record<string, string>> = {
   RenewLeases: "w",
   RecordSteps: "w",
   GetRecords: "w",
+  CallTasks: "w",
+  DeclareWaits: "w",
   Suspend: "w",
   ReleaseTask: "w",
   ReportProgress: "w",

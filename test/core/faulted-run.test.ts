@@ -24,6 +24,7 @@ function faulted(heard: string[]): Scenario {
     taskMoved: (_run, task) => heard.push(`moved ${task}`),
     leaseOver: () => undefined,
     cancelAsked: () => undefined,
+    outcomeCame: () => undefined,
     proposalMoved: () => undefined,
     runClosed: () => undefined,
   };

@@ -35,6 +35,7 @@ function announced(given: readonly EventBody[], ...events: readonly EventBody[])
     taskMoved: (_run, task) => heard.push(`moved ${task}`),
     leaseOver: (_run, task, cause) => heard.push(`lease of ${task} over: ${cause}`),
     cancelAsked: (_run, task) => heard.push(`asked ${task} to stop`),
+    outcomeCame: () => undefined,
     proposalMoved: () => undefined,
     runClosed: () => heard.push("closed"),
   };

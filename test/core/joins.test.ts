@@ -52,6 +52,7 @@ describe("a task that needs others", () => {
       taskMoved: () => undefined,
       leaseOver: () => undefined,
       cancelAsked: () => undefined,
+      outcomeCame: () => undefined,
       proposalMoved: () => undefined,
       runClosed: () => undefined,
     };

@@ -23,6 +23,7 @@ async function connect(
     },
     cancel: () => undefined,
     lost: () => undefined,
+    ended: () => undefined,
     superseded: () => undefined,
     fault: () => undefined,
   };

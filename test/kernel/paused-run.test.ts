@@ -32,6 +32,7 @@ async function connect(memory: MemoryKernel, credits: number): Promise<Told> {
       handles.push(lease.handle);
     },
     cancel: () => undefined,
+    ended: () => undefined,
     superseded: () => undefined,
     fault: () => undefined,
     lost: (_handle, cause) => lost.push(cause),

@@ -12,6 +12,7 @@ function listenerInto(offered: string[], name: string): SessionListener {
     offer: (_lease, run) => offered.push(`${run.runId} to ${name}`),
     cancel: () => undefined,
     lost: () => undefined,
+    ended: () => undefined,
     superseded: () => undefined,
     fault: () => undefined,
   };

@@ -31,7 +31,7 @@ describe.each(["grpc", "json"] as const)("a task suspended over %s", (protocol) 
     });
     const { task } = await client.unary(run.getTask, { runId: "r", task: "only" });
     expect(task?.waitsFor).toMatch(
-      /^Task "only" waits \d+ ms for timer "soon" or 60 min for timer "pause"\.$/,
+      /^Task "only" waits \d+ m?s for timer "soon" or 60 min for timer "pause"\.$/,
     );
     const again = await claim(client, "kind-r");
     expect(again).toMatchObject({ attempt: 1, leaseVersion: 2, moreSteps: false });

@@ -66,6 +66,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.WorkerService/RenewLeases": workers,
   "pawl.v1.WorkerService/RecordSteps": workers,
   "pawl.v1.WorkerService/GetRecords": workers,
+  "pawl.v1.WorkerService/CallTasks": workers,
+  "pawl.v1.WorkerService/DeclareWaits": workers,
   "pawl.v1.WorkerService/Suspend": workers,
   "pawl.v1.WorkerService/ReleaseTask": workers,
   "pawl.v1.WorkerService/ReportProgress": workers,

@@ -1,3 +1,4 @@
+import { applyCallsCancelled, applyTasksCalled } from "./apply/calls.js";
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import { applyInputAnswered } from "./apply/inputs.js";
@@ -20,7 +21,7 @@ import {
   applyTaskReady,
   applyTaskTimedOut,
 } from "./apply/tasks.js";
-import { applyTaskSuspended, applyWaitEnded } from "./apply/waits.js";
+import { applyTaskSuspended, applyWaitEnded, applyWaitsOpened } from "./apply/waits.js";
 import type { EventBody, EventMeta } from "./event.js";
 import type { CompiledPlan } from "./plan/task-spec.js";
 import type { MutableRun } from "./state.js";
@@ -133,6 +134,15 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
     case "waitEnded":
       applyWaitEnded(run, body.value, meta, hooks);
       break;
+    case "waitsOpened":
+      applyWaitsOpened(run, body.value, meta, hooks);
+      break;
+    case "tasksCalled":
+      applyTasksCalled(run, body.value, meta, hooks);
+      break;
+    case "callsCancelled":
+      applyCallsCancelled(run, body.value, meta, hooks);
+      break;
     case "stepRecorded":
       applyStepRecorded(run, body.value, meta);
       break;
@@ -164,6 +174,9 @@ type PartCase =
   | "taskCancelled"
   | "taskSuspended"
   | "waitEnded"
+  | "waitsOpened"
+  | "tasksCalled"
+  | "callsCancelled"
   | "stepRecorded"
   | "operationIntended"
   | "operationObserved"

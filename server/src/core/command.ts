@@ -1,7 +1,11 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wire.js";
+import type {
+  PlanTaskShape,
+  RetryPolicyShape,
+  TaskTimeoutsShape,
+} from "@pawl/proto/v1/plan_wire.js";
 import type { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import type { ProposalDisplayShape } from "@pawl/proto/v1/proposal_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
@@ -21,6 +25,8 @@ export type Command =
   | FailTask
   | ConfirmCancel
   | SuspendTask
+  | DeclareWaits
+  | CallTasks
   | SendSignal
   | ProvideInput
   | RecordStep
@@ -155,6 +161,26 @@ export interface SuspendTask {
   /** All that is waited for, each identity once. */
   readonly waits: readonly WaitFor[];
   readonly progress: Uint8Array | undefined;
+}
+
+/** Begins waits while the lease stays. */
+export interface DeclareWaits {
+  readonly kind: "DeclareWaits";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  /** Each identity once. */
+  readonly waits: readonly WaitFor[];
+}
+
+/** Calls tasks from a task's code, or gives up earlier calls. */
+export interface CallTasks {
+  readonly kind: "CallTasks";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  /** As received, each name once. */
+  readonly called: readonly PlanTaskShape[];
+  /** Names of tasks that it called before. */
+  readonly cancels: readonly string[];
 }
 
 /** Sends a signal into a run. */

@@ -1,5 +1,6 @@
 import type { Command, StartRun } from "./command.js";
 import type { DecideContext } from "./context.js";
+import { decideCallTasks } from "./decide/call-tasks.js";
 import { decideChangeTask } from "./decide/change-task.js";
 import { decideDecideProposal } from "./decide/decide-proposal.js";
 import { decideEndLease } from "./decide/end-lease.js";
@@ -22,7 +23,7 @@ import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decid
 import { decideResolveReview } from "./decide/resolve-review.js";
 import { decideSendSignal } from "./decide/send-signal.js";
 import { decideStartRun } from "./decide/start-run.js";
-import { decideSuspendTask } from "./decide/suspend-task.js";
+import { decideDeclareWaits, decideSuspendTask } from "./decide/suspend-task.js";
 import type { Decision } from "./decision.js";
 import type { Run } from "./state.js";
 
@@ -52,6 +53,10 @@ export function decide(
       return decideProvideInput(run, command, ctx);
     case "SuspendTask":
       return decideSuspendTask(run, command, ctx);
+    case "DeclareWaits":
+      return decideDeclareWaits(run, command, ctx);
+    case "CallTasks":
+      return decideCallTasks(run, command, ctx);
     case "RecordStep":
       return decideRecordStep(run, command, ctx);
     case "IntendOperation":

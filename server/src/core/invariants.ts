@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { findCallViolations, findLeftCalls } from "./invariants/calls.js";
 import { findMessageViolations, findUnfinishedMessages } from "./invariants/messages.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
@@ -20,6 +21,7 @@ export function findViolations(run: Run): readonly Violation[] {
   return [
     ...findRunViolations(run),
     ...findTaskViolations(run),
+    ...findCallViolations(run),
     ...findStepViolations(run),
     ...findOperationViolations(run),
     ...findReviewViolations(run),
@@ -53,6 +55,7 @@ export function findUnfinished(run: Run): readonly Violation[] {
   return [
     ...needless,
     ...moot,
+    ...findLeftCalls(run),
     ...findUnfinishedMessages(run),
     ...findNeedlessProposals(run),
     ...findUnfinishedRun(run),

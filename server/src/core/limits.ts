@@ -21,6 +21,8 @@ export const limits = {
   planBytesMax: 524_288,
   /** Tasks of a plan. */
   planTasksMax: 5000,
+  /** Tasks of one run that others called. */
+  calledTasksMax: 50_000,
   /** Items of a batch. */
   batchItemsMax: 1000,
   /** Namespaces of a store, `default` among them. */

@@ -9,7 +9,11 @@ import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
-import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wire.js";
+import type {
+  PlanTaskShape,
+  RetryPolicyShape,
+  TaskTimeoutsShape,
+} from "@pawl/proto/v1/plan_wire.js";
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
@@ -55,10 +59,17 @@ export interface MutableRun {
   eventCount: number;
   /** Text of the kernel fault that set the run aside; empty: none. */
   fault: string;
+  /** Those of the plan by their number in it, then those that other tasks called, in the order of their calls. */
   tasks: MutableTask[];
+  /** What the called ones are, in their order. */
+  called: CalledTask[];
+  /** Task numbers of the called ones by name. */
+  calledByName: Map<string, number>;
+  /** Derived: tasks that have ended while tasks that they called are open. */
+  endedCallers: Set<number>;
   /** Tasks that have not ended. */
   openTasks: number;
-  /** Tasks that FAILED or were SKIPPED. */
+  /** Tasks of the plan that FAILED or were SKIPPED: what became of a called one is for its caller. */
   failedTasks: number;
   operations: MutableOperation[];
   /** Operation numbers by key. */
@@ -134,6 +145,14 @@ export interface TaskFailureNote {
   readonly atMs: number;
 }
 
+/** A task that another one called. */
+export interface CalledTask {
+  /** As it was called; its input is kept. */
+  readonly shape: PlanTaskShape;
+  /** Derived: its specification. */
+  readonly spec: TaskSpec;
+}
+
 /** State of a task. */
 export interface MutableTask {
   number: number;
@@ -170,6 +189,20 @@ export interface MutableTask {
   openWaits: number[];
   /** Derived: needed tasks that have not COMPLETED. */
   openNeeds: number;
+  /** Number of the task that called it; undefined: it is of the plan. */
+  caller: number | undefined;
+  /** Number of the event that ended it, when another task called it. 0: it has not ended. */
+  closedEvent: number;
+  /** What it called; undefined while it called nothing. */
+  calls: TaskCalls | undefined;
+}
+
+/** Derived: what a task called. */
+export interface TaskCalls {
+  /** Numbers of those that are open. */
+  readonly open: Set<number>;
+  /** Numbers of those that have ended, in the order of their ends. */
+  readonly ended: number[];
 }
 
 /** State of an operation. */
@@ -313,7 +346,11 @@ type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefi
 
 /** What deciders see of a run. */
 export type Run = {
-  readonly [K in keyof MutableRun]: K extends "plan" ? CompiledPlan : DeepReadonly<MutableRun[K]>;
+  readonly [K in keyof MutableRun]: K extends "plan"
+    ? CompiledPlan
+    : K extends "called"
+      ? readonly CalledTask[]
+      : DeepReadonly<MutableRun[K]>;
 };
 /** What deciders see of a task. */
 export type Task = DeepReadonly<MutableTask>;

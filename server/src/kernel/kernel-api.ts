@@ -23,6 +23,8 @@ export interface StoredEvent {
 export interface SessionListener extends Receiver {
   /** A task was leased to the session, under `lease.handle`. Read from `run` at once. */
   offer(lease: SessionLease, run: Run): void;
+  /** Something ended for a task that the session holds: a wait of it, or a task that it called. Read from `run` when the turn ends. */
+  ended(lease: SessionLease, run: Run): void;
   /** The attempt should stop. */
   cancel(handle: number, reason: string, graceMs: number): void;
   /** A lease is over without the session's own report. */

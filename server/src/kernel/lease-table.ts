@@ -46,8 +46,8 @@ export class Lease implements Due {
   }
 }
 
-/** More tasks than a plan may have: run and task make one number. */
-export const tasksPerRun: number = 8192;
+/** More tasks than a run may have: run and task make one number. */
+export const tasksPerRun: number = 65_536;
 
 /** All open leases, by task. */
 export class LeaseTable {

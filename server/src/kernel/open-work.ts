@@ -251,6 +251,7 @@ export class OpenWork {
       },
       leaseOver: (_run, task, cause) => this.#leaseOver(task, cause),
       cancelAsked: (run, task) => this.#cancelAsked(run, task),
+      outcomeCame: (run, task) => this.#outcomeCame(run, task),
       proposalMoved: (run) => this.#rearmProposals(run),
       runClosed: () => {
         this.#parts.closed(this.current);
@@ -310,6 +311,15 @@ export class OpenWork {
     if (cause !== "" && session.listener !== undefined) {
       this.#parts.register(session.listener);
       session.listener.lost(lease.handle, cause);
+    }
+  }
+
+  #outcomeCame(run: MutableRun, task: number): void {
+    const lease = this.leases.find(this.current, task);
+    const listener = lease?.session?.listener;
+    if (lease !== undefined && listener !== undefined) {
+      this.#parts.register(listener);
+      listener.ended(lease, run);
     }
   }
 

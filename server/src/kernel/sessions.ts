@@ -60,9 +60,21 @@ export class Sessions {
     session.queueKeys = hello.serves.map(({ kind, queue }) =>
       queueKey(hello.namespace, queue === "" ? kind : queue, kind),
     );
+    this.#tellEnded(session, listener);
     this.#loop.work.dispatcher.join(session);
     this.#loop.schedule();
     return this.#connection(session, listener, lostHandles);
+  }
+
+  /** What ended for its leases while it was away. Their runs have just been found. */
+  #tellEnded(session: Session, listener: SessionListener): void {
+    for (const lease of session.leases.values()) {
+      const found = this.#loop.residency.find(lease.runNumber);
+      if (found !== undefined && !(found instanceof Promise)) {
+        this.#loop.register(listener);
+        listener.ended(lease, found.run);
+      }
+    }
   }
 
   #sessionOf(hello: SessionHello): Session {

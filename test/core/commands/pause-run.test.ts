@@ -129,6 +129,7 @@ describe("in a paused run what is reported counts, and nothing is offered", () =
       taskMoved: () => {},
       leaseOver: () => {},
       cancelAsked: () => {},
+      outcomeCame: () => undefined,
       proposalMoved: () => undefined,
       runClosed: () => {},
     };

@@ -1,12 +1,15 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type {
+  CallTasks,
   CancelRun,
   ChangeTask,
   CompleteTask,
   ConfirmCancel,
+  DeclareWaits,
   EndLease,
   FailTask,
   Finding,
@@ -28,7 +31,7 @@ import type {
   WaitFor,
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
-import { MAIL_KEY } from "./events.js";
+import { calledTask, MAIL_KEY } from "./events.js";
 import { failure, fingerprint, payload, sha256 } from "./values.js";
 
 /** Starts run `r1`. */
@@ -111,6 +114,26 @@ export function suspend(leaseVersion: number, parts: Partial<SuspendTask> = {}):
     progress: undefined,
     ...parts,
   };
+}
+
+/** Calls tasks, each by its name alone or as it is, and gives up others. */
+export function callTasks(
+  leaseVersion: number,
+  called: readonly (string | PlanTaskShape)[],
+  cancels: readonly string[] = [],
+): CallTasks {
+  return {
+    kind: "CallTasks",
+    task: 0,
+    leaseVersion,
+    called: called.map((each) => (typeof each === "string" ? calledTask(each) : each)),
+    cancels,
+  };
+}
+
+/** Begins waits while the lease stays. */
+export function declareWaits(leaseVersion: number, waits: readonly WaitFor[]): DeclareWaits {
+  return { kind: "DeclareWaits", task: 0, leaseVersion, waits };
 }
 
 /** A timer, by default `pause`, due 1 s later. */

@@ -5,10 +5,12 @@ import type {
 } from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody, EventValue } from "@pawl/server/core/event.js";
+import { planTask } from "./plans.js";
 import { failure, fingerprint, payload, START_MS, sha256 } from "./values.js";
 
 type Event<C extends EventBody["case"]> = Extract<EventBody, { case: C }>;
@@ -171,6 +173,35 @@ export function waitEnded(
   outcome: EventValue<"waitEnded">["outcome"] = { case: "timerFired", value: {} },
 ): Event<"waitEnded"> {
   return { case: "waitEnded", value: { task, wait, outcome } };
+}
+
+/** A task as another one calls it. */
+export function calledTask(name: string): PlanTaskShape {
+  return planTask(name, { input: payload(name) });
+}
+
+/** A task called others, each by its name alone or as it is. */
+export function tasksCalled(
+  task: number,
+  leaseVersion: number,
+  called: readonly (string | PlanTaskShape)[],
+): Event<"tasksCalled"> {
+  const shapes = called.map((each) => (typeof each === "string" ? calledTask(each) : each));
+  return { case: "tasksCalled", value: { task, leaseVersion, called: shapes } };
+}
+
+/** Called tasks are not wanted any more. */
+export function callsCancelled(task: number, called: readonly number[]): Event<"callsCancelled"> {
+  return { case: "callsCancelled", value: { task, called: [...called] } };
+}
+
+/** Waits began while the lease stays. */
+export function waitsOpened(
+  task: number,
+  leaseVersion: number,
+  opened: readonly WaitDeclarationShape[],
+): Event<"waitsOpened"> {
+  return { case: "waitsOpened", value: { task, leaseVersion, opened: [...opened] } };
 }
 
 /** A backoff is over. */

@@ -17,7 +17,7 @@ function partsOf(run: Run): Map<string, { readonly row: string; readonly stamp: 
       (task) =>
         [
           `task ${task.number}`,
-          { row: hex(encodeTaskRow(rowOfTask(task))), stamp: task.version },
+          { row: hex(encodeTaskRow(rowOfTask(run, task))), stamp: task.version },
         ] as const,
     ),
     ...run.operations.map(

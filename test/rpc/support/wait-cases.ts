@@ -24,8 +24,76 @@ export function timer(
 
 const waits = [timer()];
 
+const tasks = [{ name: "child", kind: "k" }];
+
+/** Of calls. */
+const callCases: readonly Case[] = [
+  refused(worker.callTasks, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
+    lease: { ...noRun, task: "only", leaseVersion: 1 },
+    tasks,
+  })),
+  refused(worker.callTasks, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    lease: { ...leaseRef(open), task: "other" },
+    tasks,
+  })),
+  refused(worker.callTasks, "FAILED_PRECONDITION PAWL_LEASE_LOST", (world) => ({
+    lease: lost(world),
+    tasks,
+  })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ tasks })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+  })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    tasks: [...tasks, ...tasks],
+  })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    tasks: [{ name: "child", kind: "k", needs: ["only"] }],
+  })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    tasks: [{ name: "", kind: "k" }],
+  })),
+  refused(worker.callTasks, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    cancels: [long],
+  })),
+  refused(worker.callTasks, "ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT", ({ open }) => ({
+    lease: leaseRef(open),
+    tasks: [{ name: "only", kind: "k" }],
+  })),
+];
+
+/** Of waits that begin while the lease stays. */
+const declareCases: readonly Case[] = [
+  refused(worker.declareWaits, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
+    lease: { ...noRun, task: "only", leaseVersion: 1 },
+    waits,
+  })),
+  refused(worker.declareWaits, "NOT_FOUND PAWL_TASK_NOT_FOUND", ({ open }) => ({
+    lease: { ...leaseRef(open), task: "other" },
+    waits,
+  })),
+  refused(worker.declareWaits, "FAILED_PRECONDITION PAWL_LEASE_LOST", (world) => ({
+    lease: lost(world),
+    waits,
+  })),
+  refused(worker.declareWaits, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    waits: [],
+  })),
+  refused(worker.declareWaits, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    waits: [timer(-1)],
+  })),
+];
+
 /** Every documented error of what concerns waiting that is a status. */
 export const waitCases: readonly Case[] = [
+  ...callCases,
+  ...declareCases,
   refused(worker.suspend, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
     lease: { ...noRun, task: "only", leaseVersion: 1 },
     waits,

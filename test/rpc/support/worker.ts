@@ -3,6 +3,7 @@ import {
   type HelloSchema,
   type ItemResult,
   type Offer,
+  type WaitOutcome,
   type Welcome,
   WorkerService,
   type WorkRequestSchema,
@@ -95,6 +96,19 @@ export class TestWorker {
         if (lost !== undefined) {
           return lost.cause;
         }
+      }
+      await this.receive();
+    }
+  }
+
+  /** The first outcomes that were told of held tasks, so many. */
+  async outcomes(count: number): Promise<WaitOutcome[]> {
+    for (;;) {
+      const told = this.seen.flatMap((message) =>
+        message.outcomes.flatMap(({ outcomes }) => outcomes),
+      );
+      if (told.length >= count) {
+        return told;
       }
       await this.receive();
     }

@@ -124,6 +124,9 @@ export class WorkerConnection implements SessionListener, Route {
     }
   }
 
+  /** Its workers read what ended with their next offer. */
+  ended(): void {}
+
   offer({ handle, task }: SessionLease, run: Run): void {
     const offer = offerOf(handle, run, task);
     this.#gathered.push((position) => {

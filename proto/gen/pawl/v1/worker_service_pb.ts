@@ -14,6 +14,8 @@ import type { IntentAnswer, Observation, OperationRequest, Reconciliation } from
 import { file_pawl_v1_operation } from "./operation_pb.js";
 import type { Payload } from "./payload_pb.js";
 import { file_pawl_v1_payload } from "./payload_pb.js";
+import type { PlanTask } from "./plan_pb.js";
+import { file_pawl_v1_plan } from "./plan_pb.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import { file_pawl_v1_proposal_status } from "./proposal_status_pb.js";
 import type { Rejection } from "./rejection_pb.js";
@@ -26,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJQCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0isgEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEAoIZmVhdHVyZXMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ3b3JrZXIYBCABKAkSEQoJbmFtZXNwYWNlGAUgASgJEiMKBnNlcnZlcxgGIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIhCgVob2xkcxgHIAMoCzISLnBhd2wudjEuSGVsZExlYXNlInwKB1dlbGNvbWUSEAoIZmVhdHVyZXMYASADKAkSGQoRbWVzc2FnZV9ieXRlc19tYXgYAiABKA0SFAoMb2ZmZXJfYWNrX21zGAMgASgNEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0SFAoMbG9zdF9oYW5kbGVzGAUgAygNIkIKEERlcGVuZGVuY3lPdXRwdXQSDAoEdGFzaxgBIAEoCRIgCgZvdXRwdXQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQitgEKClN0ZXBSZWNvcmQSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAIgBARIfCgV2YWx1ZRgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAQgASgLMhAucGF3bC52MS5GYWlsdXJlEhYKDm9ic2VydmVkX2F0X21zGAUgASgBEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIOCgZudW1iZXIYByABKA1CBgoEX2tleSIOCgxUaW1lck91dGNvbWUiEQoPVGltZWRPdXRPdXRjb21lInIKD1Byb3Bvc2FsT3V0Y29tZRITCgtwcm9wb3NhbF9pZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiRQoNU2lnbmFsT3V0Y29tZRIhCgdwYXlsb2FkGAEgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCXByaW5jaXBhbBgCIAEoCSJ0CgxJbnB1dE91dGNvbWUSEAoIaW5wdXRfaWQYASABKAkSIQoFZ2l2ZW4YAiABKAsyEC5wYXdsLnYxLlBheWxvYWRIABISCghkZWNsaW5lZBgDIAEoCUgAEhEKCXByaW5jaXBhbBgEIAEoCUIICgZhbnN3ZXIitgIKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIABIoCgZzaWduYWwYByABKAsyFi5wYXdsLnYxLlNpZ25hbE91dGNvbWVIABImCgVpbnB1dBgIIAEoCzIVLnBhd2wudjEuSW5wdXRPdXRjb21lSABCCQoHb3V0Y29tZUIGCgRfa2V5ItQDCgVPZmZlchIOCgZoYW5kbGUYASABKA0SDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSDAoEa2luZBgEIAEoCRIPCgdhdHRlbXB0GAUgASgNEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEAoIbGVhc2VfbXMYByABKA0SEgoKYXR0ZW1wdF9tcxgIIAEoARIfCgVpbnB1dBgJIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIvCgxkZXBlbmRlbmNpZXMYCiADKAsyGS5wYXdsLnYxLkRlcGVuZGVuY3lPdXRwdXQSIgoFc3RlcHMYCyADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSEgoKbW9yZV9zdGVwcxgMIAEoCBIUCgxzZWVuX3Rocm91Z2gYDSABKA0SEwoLdHJhY2VwYXJlbnQYDiABKAkSJwoNbGFzdF9wcm9ncmVzcxgPIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIQCgh3b3JrZmxvdxgQIAEoCRITCgtpbmNhcm5hdGlvbhgRIAEoDRIUCgxwbGFuX3ZlcnNpb24YEiABKA0SJgoIb3V0Y29tZXMYEyADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJrCgtSZWxlYXNlSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIQCghkZWxheV9tcxgEIAEoDRIOCgZyZWFzb24YBSABKAkiWQoMUHJvZ3Jlc3NJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkInUKCEVtaXRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEg8KB2NoYW5uZWwYAyABKAkSDgoGbnVtYmVyGAQgASgNEiEKB3BheWxvYWQYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQi9wMKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtEiAKBWVtaXRzGBIgAygLMhEucGF3bC52MS5FbWl0SXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIpUCCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDCK5AQoRQ2xhaW1UYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDgoGd29ya2VyGAMgASgJEiMKBnNlcnZlcxgEIAMoCzITLnBhd2wudjEuU2VydmVkS2luZBIRCgl0YXNrc19tYXgYBSABKA0SDAoEb25jZRgGIAEoCBInCgR3YWl0GAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjQKEkNsYWltVGFza3NSZXNwb25zZRIeCgZvZmZlcnMYASADKAsyDi5wYXdsLnYxLk9mZmVyIj8KCExlYXNlUmVmEg4KBnJ1bl9pZBgBIAEoCRIMCgR0YXNrGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0iTwoUUmVwb3J0T3V0cHV0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiQKB3JlcG9ydHMYAiADKAsyEy5wYXdsLnYxLlJlcG9ydEl0ZW0iTwoVUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwiSgoSUmVuZXdMZWFzZXNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIhCgZsZWFzZXMYAiADKAsyES5wYXdsLnYxLkxlYXNlUmVmIj0KE1JlbmV3TGVhc2VzUmVzcG9uc2USJgoHcmVzdWx0cxgBIAMoCzIVLnBhd2wudjEuUmVuZXdlZExlYXNlImEKDFJlbmV3ZWRMZWFzZRIQCghsZWFzZV9tcxgBIAEoDRIlCglyZWplY3Rpb24YAiABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIYChBjYW5jZWxfcmVxdWVzdGVkGAMgASgIImsKElJlY29yZFN0ZXBzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXN0ZXBzGAMgAygLMhEucGF3bC52MS5TdGVwSXRlbSJNChNSZWNvcmRTdGVwc1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwifQoOU3VzcGVuZFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxzZWVuX3Rocm91Z2gYAyABKA0SIAoFd2FpdHMYBCADKAsyES5wYXdsLnYxLlRhc2tXYWl0ImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoRRW1pdE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIhCgZjaHVua3MYAyADKAsyES5wYXdsLnYxLkVtaXRJdGVtIkAKEkVtaXRPdXRwdXRSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIMuAFCg1Xb3JrZXJTZXJ2aWNlEjcKBFdvcmsSFC5wYXdsLnYxLldvcmtSZXF1ZXN0GhUucGF3bC52MS5Xb3JrUmVzcG9uc2UoATABEkcKCkNsYWltVGFza3MSGi5wYXdsLnYxLkNsYWltVGFza3NSZXF1ZXN0GhsucGF3bC52MS5DbGFpbVRhc2tzUmVzcG9uc2UwARJOCg1SZXBvcnRPdXRwdXRzEh0ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVxdWVzdBoeLnBhd2wudjEuUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEkgKC1JlbmV3TGVhc2VzEhsucGF3bC52MS5SZW5ld0xlYXNlc1JlcXVlc3QaHC5wYXdsLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USSAoLUmVjb3JkU3RlcHMSGy5wYXdsLnYxLlJlY29yZFN0ZXBzUmVxdWVzdBocLnBhd2wudjEuUmVjb3JkU3RlcHNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESPAoHU3VzcGVuZBIXLnBhd2wudjEuU3VzcGVuZFJlcXVlc3QaGC5wYXdsLnYxLlN1c3BlbmRSZXNwb25zZRJICgtSZWxlYXNlVGFzaxIbLnBhd2wudjEuUmVsZWFzZVRhc2tSZXF1ZXN0GhwucGF3bC52MS5SZWxlYXNlVGFza1Jlc3BvbnNlElEKDlJlcG9ydFByb2dyZXNzEh4ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1JlcXVlc3QaHy5wYXdsLnYxLlJlcG9ydFByb2dyZXNzUmVzcG9uc2USRQoKRW1pdE91dHB1dBIaLnBhd2wudjEuRW1pdE91dHB1dFJlcXVlc3QaGy5wYXdsLnYxLkVtaXRPdXRwdXRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJmCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNIrIBCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhAKCGZlYXR1cmVzGAIgAygJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGd29ya2VyGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIjCgZzZXJ2ZXMYBiADKAsyEy5wYXdsLnYxLlNlcnZlZEtpbmQSIQoFaG9sZHMYByADKAsyEi5wYXdsLnYxLkhlbGRMZWFzZSJ8CgdXZWxjb21lEhAKCGZlYXR1cmVzGAEgAygJEhkKEW1lc3NhZ2VfYnl0ZXNfbWF4GAIgASgNEhQKDG9mZmVyX2Fja19tcxgDIAEoDRIYChBwaW5nX2ludGVydmFsX21zGAQgASgNEhQKDGxvc3RfaGFuZGxlcxgFIAMoDSJCChBEZXBlbmRlbmN5T3V0cHV0EgwKBHRhc2sYASABKAkSIAoGb3V0cHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIrYBCgpTdGVwUmVjb3JkEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSACIAQESHwoFdmFsdWUYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIWCg5vYnNlcnZlZF9hdF9tcxgFIAEoARIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDgoGbnVtYmVyGAcgASgNQgYKBF9rZXkiDgoMVGltZXJPdXRjb21lIhEKD1RpbWVkT3V0T3V0Y29tZSJyCg9Qcm9wb3NhbE91dGNvbWUSEwoLcHJvcG9zYWxfaWQYASABKAkSJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIkUKDVNpZ25hbE91dGNvbWUSIQoHcGF5bG9hZBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglwcmluY2lwYWwYAiABKAkidAoMSW5wdXRPdXRjb21lEhAKCGlucHV0X2lkGAEgASgJEiEKBWdpdmVuGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASEgoIZGVjbGluZWQYAyABKAlIABIRCglwcmluY2lwYWwYBCABKAlCCAoGYW5zd2VyIoUBCgtDYWxsT3V0Y29tZRIiCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABImCglub19vdXRwdXQYAiABKAsyES5wYXdsLnYxLk5vT3V0cHV0SAASIwoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgUKA2VuZCLcAgoLV2FpdE91dGNvbWUSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIOCgZudW1iZXIYAyABKA0SDQoFYXRfbXMYBCABKAESJgoFdGltZXIYBSABKAsyFS5wYXdsLnYxLlRpbWVyT3V0Y29tZUgAEi0KCXRpbWVkX291dBgGIAEoCzIYLnBhd2wudjEuVGltZWRPdXRPdXRjb21lSAASLAoIcHJvcG9zYWwYFCABKAsyGC5wYXdsLnYxLlByb3Bvc2FsT3V0Y29tZUgAEigKBnNpZ25hbBgHIAEoCzIWLnBhd2wudjEuU2lnbmFsT3V0Y29tZUgAEiYKBWlucHV0GAggASgLMhUucGF3bC52MS5JbnB1dE91dGNvbWVIABIkCgRjYWxsGB4gASgLMhQucGF3bC52MS5DYWxsT3V0Y29tZUgAQgkKB291dGNvbWVCBgoEX2tleSLoAwoFT2ZmZXISDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEgwKBGtpbmQYBCABKAkSDwoHYXR0ZW1wdBgFIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhAKCGxlYXNlX21zGAcgASgNEhIKCmF0dGVtcHRfbXMYCCABKAESHwoFaW5wdXQYCSABKAsyEC5wYXdsLnYxLlBheWxvYWQSLwoMZGVwZW5kZW5jaWVzGAogAygLMhkucGF3bC52MS5EZXBlbmRlbmN5T3V0cHV0EiIKBXN0ZXBzGAsgAygLMhMucGF3bC52MS5TdGVwUmVjb3JkEhIKCm1vcmVfc3RlcHMYDCABKAgSFAoMc2Vlbl90aHJvdWdoGA0gASgNEhMKC3RyYWNlcGFyZW50GA4gASgJEicKDWxhc3RfcHJvZ3Jlc3MYDyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEAoId29ya2Zsb3cYECABKAkSEwoLaW5jYXJuYXRpb24YESABKA0SFAoMcGxhbl92ZXJzaW9uGBIgASgNEiYKCG91dGNvbWVzGBMgAygLMhQucGF3bC52MS5XYWl0T3V0Y29tZRISCgpvcGVuX2NhbGxzGBogAygJIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJ5CghDYWxsSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIgCgV0YXNrcxgEIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDwoHY2FuY2VscxgFIAMoCSJoCghXYWl0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoLUmVsZWFzZUl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEAoIZGVsYXlfbXMYBCABKA0SDgoGcmVhc29uGAUgASgJIlkKDFByb2dyZXNzSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIiCghwcm9ncmVzcxgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCJ1CghFbWl0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdjaGFubmVsGAMgASgJEg4KBm51bWJlchgEIAEoDRIhCgdwYXlsb2FkGAUgASgLMhAucGF3bC52MS5QYXlsb2FkIrsECgtXb3JrUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLnBhd2wudjEuSGVsbG8SDwoHY3JlZGl0cxgCIAEoERIMCgRhY2tzGAMgAygNEhAKCHJlbmV3YWxzGAQgAygNEicKCHByb2dyZXNzGAUgAygLMhUucGF3bC52MS5Qcm9ncmVzc0l0ZW0SIAoFc3RlcHMYBiADKAsyES5wYXdsLnYxLlN0ZXBJdGVtEi4KDG9ic2VydmF0aW9ucxgHIAMoCzIYLnBhd2wudjEuT2JzZXJ2YXRpb25JdGVtEjQKD3JlY29uY2lsaWF0aW9ucxgIIAMoCzIbLnBhd2wudjEuUmVjb25jaWxpYXRpb25JdGVtEiQKB2ludGVudHMYCSADKAsyEy5wYXdsLnYxLkludGVudEl0ZW0SJAoHcmVwb3J0cxgKIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbRImCghyZWxlYXNlcxgLIAMoCzIULnBhd2wudjEuUmVsZWFzZUl0ZW0SDAoEcG9uZxgMIAEoDRIMCgRwaW5nGA0gASgNEg0KBWRyYWluGA4gASgIEiYKCHN1c3BlbmRzGA8gAygLMhQucGF3bC52MS5TdXNwZW5kSXRlbRIgCgVlbWl0cxgSIAMoCzIRLnBhd2wudjEuRW1pdEl0ZW0SIAoFY2FsbHMYEyADKAsyES5wYXdsLnYxLkNhbGxJdGVtEiAKBXdhaXRzGBQgAygLMhEucGF3bC52MS5XYWl0SXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIkYKDFRhc2tPdXRjb21lcxIOCgZoYW5kbGUYASABKA0SJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIr4CCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDBInCghvdXRjb21lcxgOIAMoCzIVLnBhd2wudjEuVGFza091dGNvbWVzIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiegoQQ2FsbFRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXRhc2tzGAMgAygLMhEucGF3bC52MS5QbGFuVGFzaxIPCgdjYW5jZWxzGAQgAygJIkgKEUNhbGxUYXNrc1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwibAoTRGVjbGFyZVdhaXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXdhaXRzGAMgAygLMhEucGF3bC52MS5UYXNrV2FpdCJLChREZWNsYXJlV2FpdHNSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoRRW1pdE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIhCgZjaHVua3MYAyADKAsyES5wYXdsLnYxLkVtaXRJdGVtIkAKEkVtaXRPdXRwdXRSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIMvEGCg1Xb3JrZXJTZXJ2aWNlEjcKBFdvcmsSFC5wYXdsLnYxLldvcmtSZXF1ZXN0GhUucGF3bC52MS5Xb3JrUmVzcG9uc2UoATABEkcKCkNsYWltVGFza3MSGi5wYXdsLnYxLkNsYWltVGFza3NSZXF1ZXN0GhsucGF3bC52MS5DbGFpbVRhc2tzUmVzcG9uc2UwARJOCg1SZXBvcnRPdXRwdXRzEh0ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVxdWVzdBoeLnBhd2wudjEuUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEkgKC1JlbmV3TGVhc2VzEhsucGF3bC52MS5SZW5ld0xlYXNlc1JlcXVlc3QaHC5wYXdsLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USSAoLUmVjb3JkU3RlcHMSGy5wYXdsLnYxLlJlY29yZFN0ZXBzUmVxdWVzdBocLnBhd2wudjEuUmVjb3JkU3RlcHNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESPAoHU3VzcGVuZBIXLnBhd2wudjEuU3VzcGVuZFJlcXVlc3QaGC5wYXdsLnYxLlN1c3BlbmRSZXNwb25zZRJCCglDYWxsVGFza3MSGS5wYXdsLnYxLkNhbGxUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkNhbGxUYXNrc1Jlc3BvbnNlEksKDERlY2xhcmVXYWl0cxIcLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVxdWVzdBodLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlEkUKCkVtaXRPdXRwdXQSGi5wYXdsLnYxLkVtaXRPdXRwdXRSZXF1ZXN0GhsucGF3bC52MS5FbWl0T3V0cHV0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -89,6 +91,13 @@ export type HeldLease = Message<"pawl.v1.HeldLease"> & {
    * @generated from field: uint32 lease_version = 4;
    */
   leaseVersion: number;
+
+  /**
+   * Up to which event of its run it has received outcomes: what ended since is sent. 0: none.
+   *
+   * @generated from field: uint32 seen_through = 5;
+   */
+  seenThrough: number;
 };
 
 /**
@@ -453,6 +462,51 @@ export const InputOutcomeSchema: GenMessage<InputOutcome> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 10);
 
 /**
+ * A task that this one called has ended.
+ *
+ * @generated from message pawl.v1.CallOutcome
+ */
+export type CallOutcome = Message<"pawl.v1.CallOutcome"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.CallOutcome.end
+   */
+  end: {
+    /**
+     * It completed with this output.
+     *
+     * @generated from field: pawl.v1.Payload output = 1;
+     */
+    value: Payload;
+    case: "output";
+  } | {
+    /**
+     * It completed without an output.
+     *
+     * @generated from field: pawl.v1.NoOutput no_output = 2;
+     */
+    value: NoOutput;
+    case: "noOutput";
+  } | {
+    /**
+     * It failed for good, or was cancelled.
+     *
+     * @generated from field: pawl.v1.Failure failure = 3;
+     */
+    value: Failure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.v1.CallOutcome.
+ * Use `create(CallOutcomeSchema)` to create a new message.
+ */
+export const CallOutcomeSchema: GenMessage<CallOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 11);
+
+/**
  * How something ended that the task waited for. Give outcomes to the code one at a time, in the order of `number`, each when the code has nothing else to do:
  * then a race between two of them has the same winner however often the code runs again.
  *
@@ -460,7 +514,7 @@ export const InputOutcomeSchema: GenMessage<InputOutcome> = /*@__PURE__*/
  */
 export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
   /**
-   * Name of the wait.
+   * Name of the wait, or of the task that was called.
    *
    * @generated from field: string name = 1;
    */
@@ -532,6 +586,14 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
      */
     value: InputOutcome;
     case: "input";
+  } | {
+    /**
+     * A task that was called has ended.
+     *
+     * @generated from field: pawl.v1.CallOutcome call = 30;
+     */
+    value: CallOutcome;
+    case: "call";
   } | { case: undefined; value?: undefined };
 };
 
@@ -540,7 +602,7 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
  * Use `create(WaitOutcomeSchema)` to create a new message.
  */
 export const WaitOutcomeSchema: GenMessage<WaitOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 11);
+  messageDesc(file_pawl_v1_worker_service, 12);
 
 /**
  * A task given to a worker under a lease.
@@ -680,6 +742,13 @@ export type Offer = Message<"pawl.v1.Offer"> & {
    * @generated from field: repeated pawl.v1.WaitOutcome outcomes = 19;
    */
   outcomes: WaitOutcome[];
+
+  /**
+   * Names of the tasks that this one called and that have not ended, in the order of their calls: they need not be called again.
+   *
+   * @generated from field: repeated string open_calls = 26;
+   */
+  openCalls: string[];
 };
 
 /**
@@ -687,7 +756,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 12);
+  messageDesc(file_pawl_v1_worker_service, 13);
 
 /**
  * A step to record.
@@ -773,7 +842,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
  * Use `create(StepItemSchema)` to create a new message.
  */
 export const StepItemSchema: GenMessage<StepItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 13);
+  messageDesc(file_pawl_v1_worker_service, 14);
 
 /**
  * An operation's intent.
@@ -829,7 +898,7 @@ export type IntentItem = Message<"pawl.v1.IntentItem"> & {
  * Use `create(IntentItemSchema)` to create a new message.
  */
 export const IntentItemSchema: GenMessage<IntentItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 14);
+  messageDesc(file_pawl_v1_worker_service, 15);
 
 /**
  * How a call ended.
@@ -892,7 +961,7 @@ export type ObservationItem = Message<"pawl.v1.ObservationItem"> & {
  * Use `create(ObservationItemSchema)` to create a new message.
  */
 export const ObservationItemSchema: GenMessage<ObservationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 15);
+  messageDesc(file_pawl_v1_worker_service, 16);
 
 /**
  * What a look-up found.
@@ -955,7 +1024,7 @@ export type ReconciliationItem = Message<"pawl.v1.ReconciliationItem"> & {
  * Use `create(ReconciliationItemSchema)` to create a new message.
  */
 export const ReconciliationItemSchema: GenMessage<ReconciliationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 16);
+  messageDesc(file_pawl_v1_worker_service, 17);
 
 /**
  * The end of an attempt.
@@ -1050,7 +1119,7 @@ export type ReportItem = Message<"pawl.v1.ReportItem"> & {
  * Use `create(ReportItemSchema)` to create a new message.
  */
 export const ReportItemSchema: GenMessage<ReportItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 17);
+  messageDesc(file_pawl_v1_worker_service, 18);
 
 /**
  * A completion without an output.
@@ -1065,7 +1134,7 @@ export type NoOutput = Message<"pawl.v1.NoOutput"> & {
  * Use `create(NoOutputSchema)` to create a new message.
  */
 export const NoOutputSchema: GenMessage<NoOutput> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 18);
+  messageDesc(file_pawl_v1_worker_service, 19);
 
 /**
  * Waits for a point in time. What is recorded first counts: the same wait named again keeps its time.
@@ -1102,7 +1171,7 @@ export type TimerWait = Message<"pawl.v1.TimerWait"> & {
  * Use `create(TimerWaitSchema)` to create a new message.
  */
 export const TimerWaitSchema: GenMessage<TimerWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 19);
+  messageDesc(file_pawl_v1_worker_service, 20);
 
 /**
  * Waits until a proposal is not PENDING any more. It ends by itself when the proposal expires.
@@ -1123,7 +1192,7 @@ export type ProposalWait = Message<"pawl.v1.ProposalWait"> & {
  * Use `create(ProposalWaitSchema)` to create a new message.
  */
 export const ProposalWaitSchema: GenMessage<ProposalWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 20);
+  messageDesc(file_pawl_v1_worker_service, 21);
 
 /**
  * Waits for a signal. One that came before anybody waited is taken first, the oldest of its name.
@@ -1151,7 +1220,7 @@ export type SignalWait = Message<"pawl.v1.SignalWait"> & {
  * Use `create(SignalWaitSchema)` to create a new message.
  */
 export const SignalWaitSchema: GenMessage<SignalWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 21);
+  messageDesc(file_pawl_v1_worker_service, 22);
 
 /**
  * Asks somebody for something the task needs, and waits for the answer. What is asked cannot be changed: the same name with another question, schema or addressee
@@ -1194,7 +1263,7 @@ export type InputWait = Message<"pawl.v1.InputWait"> & {
  * Use `create(InputWaitSchema)` to create a new message.
  */
 export const InputWaitSchema: GenMessage<InputWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 22);
+  messageDesc(file_pawl_v1_worker_service, 23);
 
 /**
  * One thing to wait for.
@@ -1261,7 +1330,7 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
  * Use `create(TaskWaitSchema)` to create a new message.
  */
 export const TaskWaitSchema: GenMessage<TaskWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 23);
+  messageDesc(file_pawl_v1_worker_service, 24);
 
 /**
  * A task given back until something it waits for is there.
@@ -1298,7 +1367,8 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
   seenThrough: number;
 
   /**
-   * Everything the code waits for now, 1 to 1,000: whichever ends first wakes the task. What it waited for before and names again is not begun anew.
+   * Everything the code waits for now, at most 1,000: whichever ends first wakes the task. What it waited for before and names again is not begun anew. Tasks that it
+   * called wake it as well without being named; at least one wait, unless such a task is open or has ended beyond `seen_through`.
    *
    * @generated from field: repeated pawl.v1.TaskWait waits = 5;
    */
@@ -1310,7 +1380,98 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
  * Use `create(SuspendItemSchema)` to create a new message.
  */
 export const SuspendItemSchema: GenMessage<SuspendItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 24);
+  messageDesc(file_pawl_v1_worker_service, 25);
+
+/**
+ * Tasks called from a task's code.
+ *
+ * @generated from message pawl.v1.CallItem
+ */
+export type CallItem = Message<"pawl.v1.CallItem"> & {
+  /**
+   * Handle of the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * Lease version.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Correlation number, unique in the session.
+   *
+   * @generated from field: uint32 correlation = 3;
+   */
+  correlation: number;
+
+  /**
+   * The tasks, at most 1,000, each with a name that is unique in the run. `needs` must be empty; a task without an input of its own has none.
+   *
+   * @generated from field: repeated pawl.v1.PlanTask tasks = 4;
+   */
+  tasks: PlanTask[];
+
+  /**
+   * Names of tasks that it called before and does not want any more, at most 1,000: those that are open are cancelled. At least one of the two is set.
+   *
+   * @generated from field: repeated string cancels = 5;
+   */
+  cancels: string[];
+};
+
+/**
+ * Describes the message pawl.v1.CallItem.
+ * Use `create(CallItemSchema)` to create a new message.
+ */
+export const CallItemSchema: GenMessage<CallItem> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 26);
+
+/**
+ * Waits that begin while the lease stays.
+ *
+ * @generated from message pawl.v1.WaitItem
+ */
+export type WaitItem = Message<"pawl.v1.WaitItem"> & {
+  /**
+   * Handle of the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * Lease version.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Correlation number, unique in the session.
+   *
+   * @generated from field: uint32 correlation = 3;
+   */
+  correlation: number;
+
+  /**
+   * The waits, 1 to 1,000. One that was recorded before is not begun anew.
+   *
+   * @generated from field: repeated pawl.v1.TaskWait waits = 4;
+   */
+  waits: TaskWait[];
+};
+
+/**
+ * Describes the message pawl.v1.WaitItem.
+ * Use `create(WaitItemSchema)` to create a new message.
+ */
+export const WaitItemSchema: GenMessage<WaitItem> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 27);
 
 /**
  * A task given back.
@@ -1359,7 +1520,7 @@ export type ReleaseItem = Message<"pawl.v1.ReleaseItem"> & {
  * Use `create(ReleaseItemSchema)` to create a new message.
  */
 export const ReleaseItemSchema: GenMessage<ReleaseItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 25);
+  messageDesc(file_pawl_v1_worker_service, 28);
 
 /**
  * Progress of an attempt.
@@ -1394,7 +1555,7 @@ export type ProgressItem = Message<"pawl.v1.ProgressItem"> & {
  * Use `create(ProgressItemSchema)` to create a new message.
  */
 export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 26);
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * One chunk of live output: what an attempt shows while it runs. Memory only.
@@ -1443,7 +1604,7 @@ export type EmitItem = Message<"pawl.v1.EmitItem"> & {
  * Use `create(EmitItemSchema)` to create a new message.
  */
 export const EmitItemSchema: GenMessage<EmitItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * What a worker sends on Work.
@@ -1562,6 +1723,20 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
    * @generated from field: repeated pawl.v1.EmitItem emits = 18;
    */
   emits: EmitItem[];
+
+  /**
+   * Tasks called.
+   *
+   * @generated from field: repeated pawl.v1.CallItem calls = 19;
+   */
+  calls: CallItem[];
+
+  /**
+   * Waits that begin.
+   *
+   * @generated from field: repeated pawl.v1.WaitItem waits = 20;
+   */
+  waits: WaitItem[];
 };
 
 /**
@@ -1569,7 +1744,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1618,7 +1793,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * A task whose attempt should stop.
@@ -1653,7 +1828,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * A lease that has ended.
@@ -1681,7 +1856,35 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 34);
+
+/**
+ * What ended for a task while its lease stays.
+ *
+ * @generated from message pawl.v1.TaskOutcomes
+ */
+export type TaskOutcomes = Message<"pawl.v1.TaskOutcomes"> & {
+  /**
+   * Handle of the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * The outcomes, in order.
+   *
+   * @generated from field: repeated pawl.v1.WaitOutcome outcomes = 2;
+   */
+  outcomes: WaitOutcome[];
+};
+
+/**
+ * Describes the message pawl.v1.TaskOutcomes.
+ * Use `create(TaskOutcomesSchema)` to create a new message.
+ */
+export const TaskOutcomesSchema: GenMessage<TaskOutcomes> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
  * What the kernel sends on Work.
@@ -1758,6 +1961,13 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
    * @generated from field: bytes position = 10;
    */
   position: Uint8Array;
+
+  /**
+   * What ended for tasks that the worker holds.
+   *
+   * @generated from field: repeated pawl.v1.TaskOutcomes outcomes = 14;
+   */
+  outcomes: TaskOutcomes[];
 };
 
 /**
@@ -1765,7 +1975,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 36);
 
 /**
  * Claims tasks.
@@ -1828,7 +2038,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 37);
 
 /**
  * Claimed tasks.
@@ -1849,7 +2059,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * Names a lease.
@@ -1884,7 +2094,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * Reports ends of attempts.
@@ -1912,7 +2122,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 36);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * One result per report, in order.
@@ -1940,7 +2150,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 37);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * Renews leases.
@@ -1968,7 +2178,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 38);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * One result per lease, in order.
@@ -1989,7 +2199,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 39);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * What became of one renewal.
@@ -2024,7 +2234,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 40);
+  messageDesc(file_pawl_v1_worker_service, 44);
 
 /**
  * Records steps of one task.
@@ -2059,7 +2269,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 41);
+  messageDesc(file_pawl_v1_worker_service, 45);
 
 /**
  * One result per step, in order.
@@ -2087,7 +2297,7 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 42);
+  messageDesc(file_pawl_v1_worker_service, 46);
 
 /**
  * Gives a task back until something it waits for is there.
@@ -2117,7 +2327,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
   seenThrough: number;
 
   /**
-   * Everything the code waits for now, 1 to 1,000.
+   * Everything the code waits for now, at most 1,000; see SuspendItem.
    *
    * @generated from field: repeated pawl.v1.TaskWait waits = 4;
    */
@@ -2129,7 +2339,154 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
  * Use `create(SuspendRequestSchema)` to create a new message.
  */
 export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 43);
+  messageDesc(file_pawl_v1_worker_service, 47);
+
+/**
+ * Calls tasks from a task's code.
+ *
+ * @generated from message pawl.v1.CallTasksRequest
+ */
+export type CallTasksRequest = Message<"pawl.v1.CallTasksRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The lease of the caller.
+   *
+   * @generated from field: pawl.v1.LeaseRef lease = 2;
+   */
+  lease?: LeaseRef | undefined;
+
+  /**
+   * The tasks; see CallItem. Each is identified by its name.
+   *
+   * @generated from field: repeated pawl.v1.PlanTask tasks = 3;
+   */
+  tasks: PlanTask[];
+
+  /**
+   * Names of tasks that it called before and does not want any more.
+   *
+   * @generated from field: repeated string cancels = 4;
+   */
+  cancels: string[];
+};
+
+/**
+ * Describes the message pawl.v1.CallTasksRequest.
+ * Use `create(CallTasksRequestSchema)` to create a new message.
+ */
+export const CallTasksRequestSchema: GenMessage<CallTasksRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 48);
+
+/**
+ * The tasks were called.
+ *
+ * @generated from message pawl.v1.CallTasksResponse
+ */
+export type CallTasksResponse = Message<"pawl.v1.CallTasksResponse"> & {
+  /**
+   * True when all of it had been recorded before.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the caller.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.CallTasksResponse.
+ * Use `create(CallTasksResponseSchema)` to create a new message.
+ */
+export const CallTasksResponseSchema: GenMessage<CallTasksResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 49);
+
+/**
+ * Begins waits while the lease stays.
+ *
+ * @generated from message pawl.v1.DeclareWaitsRequest
+ */
+export type DeclareWaitsRequest = Message<"pawl.v1.DeclareWaitsRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The lease.
+   *
+   * @generated from field: pawl.v1.LeaseRef lease = 2;
+   */
+  lease?: LeaseRef | undefined;
+
+  /**
+   * The waits, 1 to 1,000; see WaitItem. Each is identified by its name and key.
+   *
+   * @generated from field: repeated pawl.v1.TaskWait waits = 3;
+   */
+  waits: TaskWait[];
+};
+
+/**
+ * Describes the message pawl.v1.DeclareWaitsRequest.
+ * Use `create(DeclareWaitsRequestSchema)` to create a new message.
+ */
+export const DeclareWaitsRequestSchema: GenMessage<DeclareWaitsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 50);
+
+/**
+ * The waits have begun.
+ *
+ * @generated from message pawl.v1.DeclareWaitsResponse
+ */
+export type DeclareWaitsResponse = Message<"pawl.v1.DeclareWaitsResponse"> & {
+  /**
+   * True when all of them had begun before.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * Version of the task.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.DeclareWaitsResponse.
+ * Use `create(DeclareWaitsResponseSchema)` to create a new message.
+ */
+export const DeclareWaitsResponseSchema: GenMessage<DeclareWaitsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 51);
 
 /**
  * The task waits.
@@ -2171,7 +2528,7 @@ export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
  * Use `create(SuspendResponseSchema)` to create a new message.
  */
 export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 44);
+  messageDesc(file_pawl_v1_worker_service, 52);
 
 /**
  * Reads recorded steps and outcomes.
@@ -2206,7 +2563,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 45);
+  messageDesc(file_pawl_v1_worker_service, 53);
 
 /**
  * A page of records.
@@ -2234,7 +2591,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 46);
+  messageDesc(file_pawl_v1_worker_service, 54);
 
 /**
  * Gives a task back.
@@ -2276,7 +2633,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 47);
+  messageDesc(file_pawl_v1_worker_service, 55);
 
 /**
  * The task was given back.
@@ -2311,7 +2668,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 48);
+  messageDesc(file_pawl_v1_worker_service, 56);
 
 /**
  * Reports progress.
@@ -2346,7 +2703,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 49);
+  messageDesc(file_pawl_v1_worker_service, 57);
 
 /**
  * The progress was taken.
@@ -2381,7 +2738,7 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 50);
+  messageDesc(file_pawl_v1_worker_service, 58);
 
 /**
  * Hands over live output of one lease.
@@ -2416,7 +2773,7 @@ export type EmitOutputRequest = Message<"pawl.v1.EmitOutputRequest"> & {
  * Use `create(EmitOutputRequestSchema)` to create a new message.
  */
 export const EmitOutputRequestSchema: GenMessage<EmitOutputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 51);
+  messageDesc(file_pawl_v1_worker_service, 59);
 
 /**
  * The chunks were taken.
@@ -2444,7 +2801,7 @@ export type EmitOutputResponse = Message<"pawl.v1.EmitOutputResponse"> & {
  * Use `create(EmitOutputResponseSchema)` to create a new message.
  */
 export const EmitOutputResponseSchema: GenMessage<EmitOutputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 52);
+  messageDesc(file_pawl_v1_worker_service, 60);
 
 /**
  * Workers.
@@ -2462,7 +2819,7 @@ export const EmitOutputResponseSchema: GenMessage<EmitOutputResponse> = /*@__PUR
 export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
-   * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents, reports, suspends, releases.
+   * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents, calls, waits, reports, suspends, releases.
    * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress, live output and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
@@ -2543,6 +2900,31 @@ export const WorkerService: GenService<{
     methodKind: "unary";
     input: typeof SuspendRequestSchema;
     output: typeof SuspendResponseSchema;
+  },
+  /**
+   * Calls tasks from a task's code: they join its run, and any worker that serves their kinds gets them. How each ends is an outcome of the caller, like the end of a
+   * wait, and wakes it. When the caller ends, what it called and is still open is cancelled. Durable when answered. Retry: safe, each task is identified by its
+   * name: the same again answers `existing`, another one ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. FAILED_PRECONDITION `PAWL_ILLEGAL_TRANSITION` (the run was asked to
+   * stop), INVALID_ARGUMENT `PAWL_TOO_LARGE` (more tasks than a run may have).
+   *
+   * @generated from rpc pawl.v1.WorkerService.CallTasks
+   */
+  callTasks: {
+    methodKind: "unary";
+    input: typeof CallTasksRequestSchema;
+    output: typeof CallTasksResponseSchema;
+  },
+  /**
+   * Begins waits while the lease stays: their times count from here, and what ends meanwhile comes as an outcome. Durable when answered. Retry: safe, each wait is
+   * identified by its name and key: the same again answers `existing`, another one ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. INVALID_ARGUMENT
+   * `PAWL_INVALID_FIELD`, `PAWL_TOO_LARGE` (more waits than a run may have). RESOURCE_EXHAUSTED `PAWL_OVERLOADED` (a schema was not checked in time).
+   *
+   * @generated from rpc pawl.v1.WorkerService.DeclareWaits
+   */
+  declareWaits: {
+    methodKind: "unary";
+    input: typeof DeclareWaitsRequestSchema;
+    output: typeof DeclareWaitsResponseSchema;
   },
   /**
    * Gives a task back without using an attempt; it is offered again after `delay`. Durable when answered. Retry: safe, identified by task and lease version.

@@ -11,6 +11,8 @@ import { readFailure, writeFailure } from "./failure_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
+import type { PlanTaskShape } from "./plan_wire.js";
+import { readPlanTask, writePlanTask } from "./plan_wire.js";
 import type { RejectionShape } from "./rejection_wire.js";
 import { readRejection, writeRejection } from "./rejection_wire.js";
 
@@ -74,6 +76,7 @@ export interface HeldLeaseShape {
   runId: string;
   task: string;
   leaseVersion: number;
+  seenThrough: number;
 }
 
 /** Appends the fields of a `pawl.v1.HeldLease`. */
@@ -94,6 +97,10 @@ export function writeHeldLease(w: WireWriter, m: HeldLeaseShape): void {
     w.tag(32);
     w.varint32(m.leaseVersion);
   }
+  if (m.seenThrough !== 0) {
+    w.tag(40);
+    w.varint32(m.seenThrough);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.HeldLease` up to `end`, which is the reader's limit. */
@@ -102,6 +109,7 @@ export function readHeldLease(r: WireReader, end: number): HeldLeaseShape {
   let runId: string = "";
   let task: string = "";
   let leaseVersion: number = 0;
+  let seenThrough: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -117,6 +125,9 @@ export function readHeldLease(r: WireReader, end: number): HeldLeaseShape {
       case 32:
         leaseVersion = r.varint32();
         break;
+      case 40:
+        seenThrough = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -126,6 +137,7 @@ export function readHeldLease(r: WireReader, end: number): HeldLeaseShape {
     runId,
     task,
     leaseVersion,
+    seenThrough,
   };
 }
 
@@ -771,6 +783,80 @@ export function decodeInputOutcome(bytes: Uint8Array): InputOutcomeShape {
   return readInputOutcome(r, r.limit);
 }
 
+/** A plain `pawl.v1.CallOutcome`; its fields are described in worker_service_pb.ts. */
+export interface CallOutcomeShape {
+  end:
+    /** The encoded `pawl.v1.Payload`, not decoded. */
+    | { case: "output"; value: Uint8Array }
+    | { case: "noOutput"; value: NoOutputShape }
+    | { case: "failure"; value: FailureShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.v1.CallOutcome`. */
+export function writeCallOutcome(w: WireWriter, m: CallOutcomeShape): void {
+  switch (m.end.case) {
+    case "output": {
+      w.tag(10);
+      w.bytes(m.end.value);
+      break;
+    }
+    case "noOutput": {
+      w.tag(18);
+      const at = w.begin();
+      writeNoOutput(w, m.end.value);
+      w.end(at);
+      break;
+    }
+    case "failure": {
+      w.tag(26);
+      const at = w.begin();
+      writeFailure(w, m.end.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.v1.CallOutcome` up to `end`, which is the reader's limit. */
+export function readCallOutcome(r: WireReader, end: number): CallOutcomeShape {
+  let end$: CallOutcomeShape["end"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        end$ = { case: "output", value: r.bytes() };
+        break;
+      case 18:
+        end$ = { case: "noOutput", value: readNoOutput(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 26:
+        end$ = { case: "failure", value: readFailure(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    end: end$,
+  };
+}
+
+/** Encodes a `pawl.v1.CallOutcome` into bytes of its own. */
+export function encodeCallOutcome(m: CallOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCallOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.CallOutcome`; its bytes fields are views of `bytes`. */
+export function decodeCallOutcome(bytes: Uint8Array): CallOutcomeShape {
+  const r = new WireReader(bytes);
+  return readCallOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.WaitOutcome`; its fields are described in worker_service_pb.ts. */
 export interface WaitOutcomeShape {
   name: string;
@@ -783,6 +869,7 @@ export interface WaitOutcomeShape {
     | { case: "proposal"; value: ProposalOutcomeShape }
     | { case: "signal"; value: SignalOutcomeShape }
     | { case: "input"; value: InputOutcomeShape }
+    | { case: "call"; value: CallOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -840,6 +927,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.end(at);
       break;
     }
+    case "call": {
+      w.tag(242);
+      const at = w.begin();
+      writeCallOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -883,6 +977,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 162:
         outcome = { case: "proposal", value: readProposalOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 242:
+        outcome = { case: "call", value: readCallOutcome(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -934,6 +1032,7 @@ export interface OfferShape {
   incarnation: number;
   planVersion: number;
   outcomes: WaitOutcomeShape[];
+  openCalls: string[];
 }
 
 /** Appends the fields of a `pawl.v1.Offer`. */
@@ -1020,6 +1119,10 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     writeWaitOutcome(w, item);
     w.end(at);
   }
+  for (const item of m.openCalls) {
+    w.tag(210);
+    w.string(item);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -1043,6 +1146,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   let incarnation: number = 0;
   let planVersion: number = 0;
   const outcomes: WaitOutcomeShape[] = [];
+  const openCalls: string[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1106,6 +1210,9 @@ export function readOffer(r: WireReader, end: number): OfferShape {
         outcomes.push(readWaitOutcome(r, r.enter()));
         r.leave(end);
         break;
+      case 210:
+        openCalls.push(r.string());
+        break;
       default:
         r.skip(tag);
     }
@@ -1130,6 +1237,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     incarnation,
     planVersion,
     outcomes,
+    openCalls,
   };
 }
 
@@ -2188,6 +2296,170 @@ export function decodeSuspendItem(bytes: Uint8Array): SuspendItemShape {
   return readSuspendItem(r, r.limit);
 }
 
+/** A plain `pawl.v1.CallItem`; its fields are described in worker_service_pb.ts. */
+export interface CallItemShape {
+  handle: number;
+  leaseVersion: number;
+  correlation: number;
+  tasks: PlanTaskShape[];
+  cancels: string[];
+}
+
+/** Appends the fields of a `pawl.v1.CallItem`. */
+export function writeCallItem(w: WireWriter, m: CallItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.correlation !== 0) {
+    w.tag(24);
+    w.varint32(m.correlation);
+  }
+  for (const item of m.tasks) {
+    w.tag(34);
+    const at = w.begin();
+    writePlanTask(w, item);
+    w.end(at);
+  }
+  for (const item of m.cancels) {
+    w.tag(42);
+    w.string(item);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.CallItem` up to `end`, which is the reader's limit. */
+export function readCallItem(r: WireReader, end: number): CallItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let correlation: number = 0;
+  const tasks: PlanTaskShape[] = [];
+  const cancels: string[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        correlation = r.varint32();
+        break;
+      case 34:
+        tasks.push(readPlanTask(r, r.enter()));
+        r.leave(end);
+        break;
+      case 42:
+        cancels.push(r.string());
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    correlation,
+    tasks,
+    cancels,
+  };
+}
+
+/** Encodes a `pawl.v1.CallItem` into bytes of its own. */
+export function encodeCallItem(m: CallItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCallItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.CallItem`; its bytes fields are views of `bytes`. */
+export function decodeCallItem(bytes: Uint8Array): CallItemShape {
+  const r = new WireReader(bytes);
+  return readCallItem(r, r.limit);
+}
+
+/** A plain `pawl.v1.WaitItem`; its fields are described in worker_service_pb.ts. */
+export interface WaitItemShape {
+  handle: number;
+  leaseVersion: number;
+  correlation: number;
+  waits: TaskWaitShape[];
+}
+
+/** Appends the fields of a `pawl.v1.WaitItem`. */
+export function writeWaitItem(w: WireWriter, m: WaitItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.correlation !== 0) {
+    w.tag(24);
+    w.varint32(m.correlation);
+  }
+  for (const item of m.waits) {
+    w.tag(34);
+    const at = w.begin();
+    writeTaskWait(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.WaitItem` up to `end`, which is the reader's limit. */
+export function readWaitItem(r: WireReader, end: number): WaitItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let correlation: number = 0;
+  const waits: TaskWaitShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        correlation = r.varint32();
+        break;
+      case 34:
+        waits.push(readTaskWait(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    correlation,
+    waits,
+  };
+}
+
+/** Encodes a `pawl.v1.WaitItem` into bytes of its own. */
+export function encodeWaitItem(m: WaitItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.WaitItem`; its bytes fields are views of `bytes`. */
+export function decodeWaitItem(bytes: Uint8Array): WaitItemShape {
+  const r = new WireReader(bytes);
+  return readWaitItem(r, r.limit);
+}
+
 /** A plain `pawl.v1.ReleaseItem`; its fields are described in worker_service_pb.ts. */
 export interface ReleaseItemShape {
   handle: number;
@@ -2440,6 +2712,8 @@ export interface WorkRequestShape {
   drain: boolean;
   suspends: SuspendItemShape[];
   emits: EmitItemShape[];
+  calls: CallItemShape[];
+  waits: WaitItemShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkRequest`. */
@@ -2532,6 +2806,18 @@ export function writeWorkRequest(w: WireWriter, m: WorkRequestShape): void {
     writeEmitItem(w, item);
     w.end(at);
   }
+  for (const item of m.calls) {
+    w.tag(154);
+    const at = w.begin();
+    writeCallItem(w, item);
+    w.end(at);
+  }
+  for (const item of m.waits) {
+    w.tag(162);
+    const at = w.begin();
+    writeWaitItem(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkRequest` up to `end`, which is the reader's limit. */
@@ -2552,6 +2838,8 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
   let drain: boolean = false;
   const suspends: SuspendItemShape[] = [];
   const emits: EmitItemShape[] = [];
+  const calls: CallItemShape[] = [];
+  const waits: WaitItemShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2625,6 +2913,14 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
         emits.push(readEmitItem(r, r.enter()));
         r.leave(end);
         break;
+      case 154:
+        calls.push(readCallItem(r, r.enter()));
+        r.leave(end);
+        break;
+      case 162:
+        waits.push(readWaitItem(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2646,6 +2942,8 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
     drain,
     suspends,
     emits,
+    calls,
+    waits,
   };
 }
 
@@ -2873,6 +3171,63 @@ export function decodeLostLease(bytes: Uint8Array): LostLeaseShape {
   return readLostLease(r, r.limit);
 }
 
+/** A plain `pawl.v1.TaskOutcomes`; its fields are described in worker_service_pb.ts. */
+export interface TaskOutcomesShape {
+  handle: number;
+  outcomes: WaitOutcomeShape[];
+}
+
+/** Appends the fields of a `pawl.v1.TaskOutcomes`. */
+export function writeTaskOutcomes(w: WireWriter, m: TaskOutcomesShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  for (const item of m.outcomes) {
+    w.tag(18);
+    const at = w.begin();
+    writeWaitOutcome(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.TaskOutcomes` up to `end`, which is the reader's limit. */
+export function readTaskOutcomes(r: WireReader, end: number): TaskOutcomesShape {
+  let handle: number = 0;
+  const outcomes: WaitOutcomeShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 18:
+        outcomes.push(readWaitOutcome(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    outcomes,
+  };
+}
+
+/** Encodes a `pawl.v1.TaskOutcomes` into bytes of its own. */
+export function encodeTaskOutcomes(m: TaskOutcomesShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTaskOutcomes(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.TaskOutcomes`; its bytes fields are views of `bytes`. */
+export function decodeTaskOutcomes(bytes: Uint8Array): TaskOutcomesShape {
+  const r = new WireReader(bytes);
+  return readTaskOutcomes(r, r.limit);
+}
+
 /** A plain `pawl.v1.WorkResponse`; its fields are described in worker_service_pb.ts. */
 export interface WorkResponseShape {
   welcome?: WelcomeShape | undefined;
@@ -2885,6 +3240,7 @@ export interface WorkResponseShape {
   pong: number;
   drain: boolean;
   position: Uint8Array;
+  outcomes: TaskOutcomesShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkResponse`. */
@@ -2941,6 +3297,12 @@ export function writeWorkResponse(w: WireWriter, m: WorkResponseShape): void {
     w.tag(82);
     w.bytes(m.position);
   }
+  for (const item of m.outcomes) {
+    w.tag(114);
+    const at = w.begin();
+    writeTaskOutcomes(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkResponse` up to `end`, which is the reader's limit. */
@@ -2955,6 +3317,7 @@ export function readWorkResponse(r: WireReader, end: number): WorkResponseShape 
   let pong: number = 0;
   let drain: boolean = false;
   let position: Uint8Array = EMPTY_BYTES;
+  const outcomes: TaskOutcomesShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2999,6 +3362,10 @@ export function readWorkResponse(r: WireReader, end: number): WorkResponseShape 
       case 82:
         position = r.bytes();
         break;
+      case 114:
+        outcomes.push(readTaskOutcomes(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -3014,6 +3381,7 @@ export function readWorkResponse(r: WireReader, end: number): WorkResponseShape 
     pong,
     drain,
     position,
+    outcomes,
   };
 }
 

@@ -3,7 +3,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
-import { moveTask, releaseDependents, settleTask } from "./move-task.js";
+import { moveTask, releaseDependents, settleTask, wakeCaller } from "./move-task.js";
 
 /** A person completes a task, with an output or without one; what needs it goes on. */
 export function completeByPerson(
@@ -17,6 +17,7 @@ export function completeByPerson(
   moveTask(run, task, TaskStatus.COMPLETED, meta);
   hooks.taskMoved(run, task.number);
   releaseDependents(run, task, meta, hooks);
+  wakeCaller(run, task, meta, hooks);
 }
 
 /** A person fails a task for good; its last failure is told as the cause. */

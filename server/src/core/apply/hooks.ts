@@ -13,6 +13,8 @@ export interface ApplyHooks {
   leaseOver(run: MutableRun, task: number, cause: string): void;
   /** The leased task should stop: its run was asked to. */
   cancelAsked(run: MutableRun, task: number): void;
+  /** Something ended for a leased task: its worker may be told. */
+  outcomeCame(run: MutableRun, task: number): void;
   /** A proposal was made or moved: when the next one is over may be another time now. */
   proposalMoved(run: MutableRun, proposal: number): void;
   /** The run ended. */
@@ -27,6 +29,7 @@ export const silentHooks: ApplyHooks = {
   taskMoved: ignore,
   leaseOver: ignore,
   cancelAsked: ignore,
+  outcomeCame: ignore,
   proposalMoved: ignore,
   runClosed: ignore,
 };

@@ -1,9 +1,11 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import {
+  type CalledTask,
   type MutableOperation,
   type MutableProposal,
   type MutableRun,
   type MutableSignal,
+  type MutableTask,
   type MutableWait,
   signalBytes,
   stepIdentity,
@@ -24,6 +26,10 @@ const noWaitsByIdentity: Map<string, number> = new Map();
 const noOpenWaits: Map<string, number[]> = new Map();
 const noSignals: Map<string, number> = new Map();
 const noneKept: Map<string, number[]> = new Map();
+
+const noneCalled: CalledTask[] = [];
+const noCalled: Map<string, number> = new Map();
+const noCallers: Set<number> = new Set();
 
 /** The open waits of a task that waits for nothing. */
 export const noWaits: number[] = [];
@@ -48,6 +54,9 @@ export function emptyIndices(): Pick<
   | "keptSignals"
   | "keptSignalCount"
   | "keptSignalBytes"
+  | "called"
+  | "calledByName"
+  | "endedCallers"
 > {
   return {
     operationsByKey: noOperations,
@@ -63,7 +72,33 @@ export function emptyIndices(): Pick<
     keptSignals: noneKept,
     keptSignalCount: 0,
     keptSignalBytes: 0,
+    called: noneCalled,
+    calledByName: noCalled,
+    endedCallers: noCallers,
   };
+}
+
+/** Adds what a called task is; its name is found from now on. */
+export function addCalled(run: MutableRun, called: CalledTask): void {
+  if (run.called === noneCalled) {
+    run.called = [];
+    run.calledByName = new Map();
+  }
+  run.called.push(called);
+  run.calledByName.set(called.spec.name, called.spec.number);
+}
+
+/** Counts a task among those that have ended before what they called, or takes it out. */
+export function judgeCaller(run: MutableRun, caller: MutableTask): void {
+  const { calls } = caller;
+  if (calls === undefined || calls.open.size === 0 || !isTaskClosed(caller.status)) {
+    run.endedCallers.delete(caller.number);
+    return;
+  }
+  if (run.endedCallers === noCallers) {
+    run.endedCallers = new Set();
+  }
+  run.endedCallers.add(caller.number);
 }
 
 /** Finds an operation by its key from now on. */

@@ -6,7 +6,7 @@ import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../trans
 import { closeWaits } from "./close-waits.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { judgeOrphans } from "./indices.js";
+import { judgeCaller, judgeOrphans } from "./indices.js";
 
 /** The task of this number. */
 export function taskOf(run: MutableRun, number: number): MutableTask {
@@ -53,17 +53,63 @@ export function moveTask(
       task.firstReadyAtMs = meta.atMs;
     }
   } else if (isTaskClosed(to)) {
-    task.closedAtMs = meta.atMs;
-    run.openTasks--;
-    if (run.unsettled.size > 0) {
-      judgeOrphans(run, task.number);
-    }
-    if (task.openWaits.length > 0) {
-      closeWaits(run, task, meta);
-    }
-    if (to === TaskStatus.FAILED || to === TaskStatus.SKIPPED) {
-      run.failedTasks++;
-    }
+    closeTask(run, task, to, meta);
+  }
+}
+
+function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
+  task.closedAtMs = meta.atMs;
+  run.openTasks--;
+  if (run.unsettled.size > 0) {
+    judgeOrphans(run, task.number);
+  }
+  if (task.openWaits.length > 0) {
+    closeWaits(run, task, meta);
+  }
+  if (task.caller !== undefined) {
+    endCall(run, task, task.caller, meta);
+  } else if (to === TaskStatus.FAILED || to === TaskStatus.SKIPPED) {
+    run.failedTasks++;
+  }
+  if (task.calls !== undefined) {
+    judgeCaller(run, task);
+  }
+}
+
+/** A called task has ended: its caller may go on. */
+function endCall(run: MutableRun, task: MutableTask, caller: number, meta: EventMeta): void {
+  task.closedEvent = meta.number;
+  const { calls } = taskOf(run, caller);
+  calls?.open.delete(task.number);
+  calls?.ended.push(task.number);
+  if (run.endedCallers.has(caller)) {
+    judgeCaller(run, taskOf(run, caller));
+  }
+}
+
+/** Tells a caller that what it called has ended: it is woken, or its worker is told. */
+export function wakeCaller(
+  run: MutableRun,
+  task: MutableTask,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  if (task.caller === undefined) {
+    return;
+  }
+  const caller = taskOf(run, task.caller);
+  if (caller.status === TaskStatus.SUSPENDED) {
+    makeReady(run, caller, meta, hooks);
+  } else if (caller.status === TaskStatus.LEASED) {
+    hooks.outcomeCame(run, caller.number);
+  }
+}
+
+/** Tells of a task that is new. */
+export function announceTask(run: MutableRun, number: number, hooks: ApplyHooks): void {
+  hooks.taskMoved(run, number);
+  if (run.status === RunStatus.RUNNING) {
+    hooks.taskReady(run, number);
   }
 }
 
@@ -127,5 +173,8 @@ export function settleTask(
   hooks.taskMoved(run, task.number);
   if (to === TaskStatus.FAILED) {
     skipDependents(run, task, meta);
+  }
+  if (isTaskClosed(to)) {
+    wakeCaller(run, task, meta, hooks);
   }
 }

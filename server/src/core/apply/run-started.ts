@@ -76,6 +76,9 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     eventCount: 0,
     fault: "",
     tasks: [],
+    called: none.called,
+    calledByName: none.calledByName,
+    endedCallers: none.endedCallers,
     openTasks: 0,
     failedTasks: 0,
     operations: [],
@@ -136,5 +139,8 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     suspensions: 0,
     openWaits: noWaits,
     openNeeds: spec.needs.length,
+    caller: undefined,
+    closedEvent: 0,
+    calls: undefined,
   };
 }

@@ -14,6 +14,7 @@ import {
   settleTask,
   skipDependents,
   taskOf,
+  wakeCaller,
 } from "./move-task.js";
 import { reviewOf } from "./reviews.js";
 import { noteFailure, noteTrouble } from "./trouble.js";
@@ -90,6 +91,7 @@ export function applyTaskCompleted(
   hooks.leaseOver(run, task.number, "");
   hooks.taskMoved(run, task.number);
   releaseDependents(run, task, meta, hooks);
+  wakeCaller(run, task, meta, hooks);
 }
 
 /** An attempt failed. */
@@ -146,6 +148,7 @@ export function applyTaskTimedOut(
   }
   hooks.taskMoved(run, task.number);
   skipDependents(run, task, meta);
+  wakeCaller(run, task, meta, hooks);
 }
 
 /** A leased task ended because its run was asked to stop. */
@@ -162,4 +165,5 @@ export function applyTaskCancelled(
   moveTask(run, task, TaskStatus.CANCELLED, meta);
   hooks.leaseOver(run, task.number, "");
   hooks.taskMoved(run, task.number);
+  wakeCaller(run, task, meta, hooks);
 }

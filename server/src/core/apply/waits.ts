@@ -35,6 +35,21 @@ export function applyTaskSuspended(
   settleTask(run, task, event.next, { meta, hooks });
 }
 
+/** Waits began while the lease stays. */
+export function applyWaitsOpened(
+  run: MutableRun,
+  event: EventValue<"waitsOpened">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  const task = leasedTaskOf(run, event.task, event.leaseVersion);
+  for (const declaration of event.opened) {
+    openWait(run, task, declaration, meta);
+  }
+  task.version++;
+  hooks.taskMoved(run, task.number);
+}
+
 function openWait(
   run: MutableRun,
   task: MutableTask,
@@ -96,6 +111,9 @@ export function applyWaitEnded(
     makeReady(run, task, meta, hooks);
   } else {
     hooks.taskMoved(run, task.number);
+    if (task.status === TaskStatus.LEASED) {
+      hooks.outcomeCame(run, task.number);
+    }
   }
 }
 

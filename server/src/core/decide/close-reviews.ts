@@ -30,3 +30,25 @@ export function closeMootReviews(
       },
     }));
 }
+
+/** Closes the open review of a task that ends: there is at most one. */
+export function closeTaskReview(
+  run: Run,
+  task: number,
+  { principal }: Pick<DecideContext, "principal">,
+): EventBody[] {
+  return run.reviews
+    .filter(
+      ({ subject, resolvedAtMs, task: of }) =>
+        resolvedAtMs === 0 && subject === ReviewSubject.TASK && of === task,
+    )
+    .map(({ number }) => ({
+      case: "reviewResolved",
+      value: {
+        review: number,
+        choice: ReviewChoice.ABANDON,
+        reason: "The task that called it wants it no more.",
+        principal,
+      },
+    }));
+}

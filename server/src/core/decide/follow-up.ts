@@ -5,6 +5,7 @@ import type { EventBody } from "../event.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
+import { cancelCalls } from "./call-tasks.js";
 import { endNeedlessProposals } from "./end-proposal.js";
 import { kernelFailure } from "./kernel-failure.js";
 import { openReview } from "./open-review.js";
@@ -24,6 +25,10 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
       return ended;
     }
   }
+  // Of a run that was asked to stop, what is still open was told, and may clean up.
+  if (run.endedCallers.size > 0 && run.cancelRequestedAtMs === 0) {
+    return cancelLeftCalls(run);
+  }
   if (isRunOpen(run.status) && run.openTasks === 0) {
     return [closeRun(run)];
   }
@@ -31,6 +36,15 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
 }
 
 const nothing: readonly EventBody[] = [];
+
+/** Whoever called them has ended, so nobody waits for them any more. */
+function cancelLeftCalls(run: Run): readonly EventBody[] {
+  return [...run.endedCallers].flatMap((number) => {
+    const caller = run.tasks[number];
+    const open = [...(caller?.calls?.open ?? [])];
+    return caller === undefined ? [] : cancelCalls(run, caller, open, { principal: "" });
+  });
+}
 
 function closeRun(run: Run): EventBody {
   if (run.cancelRequestedAtMs !== 0) {
@@ -47,7 +61,9 @@ function closeRun(run: Run): EventBody {
 }
 
 function failureOf(run: Run): FailureShape {
-  const failed = run.tasks.find((task) => task.status === TaskStatus.FAILED);
+  const failed = run.tasks.find(
+    ({ status, caller }) => status === TaskStatus.FAILED && caller === undefined,
+  );
   const name = failed === undefined ? "" : nameOfTask(run, failed.number);
   const failure = kernelFailure(
     "TaskFailed",

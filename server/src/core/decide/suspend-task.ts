@@ -1,7 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { SuspendTask, WaitFor } from "../command.js";
+import type { DeclareWaits, SuspendTask, WaitFor } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
@@ -21,7 +21,7 @@ import { settlementOf } from "./wake-waiters.js";
 /**
  * Gives a task back until something it waits for is there. Refusals, in order: no task, other waits than this lease was suspended with,
  * lease lost, then for each wait: a name that was recorded for another kind of wait, one whose outcome was given before, a time too far
- * ahead; more waits than a run may have, or more open ones than a task may have. The same again is answered `existing`.
+ * ahead; more waits than a run may have, or more open ones than a task may have; nothing to wait for. The same again is answered `existing`.
  */
 export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
@@ -36,10 +36,14 @@ export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideCon
   if ("reason" in plan) {
     return reject(plan);
   }
+  const hasUnseen = plan.hasUnseen || lastCallEnd(run, task) > command.seenThrough;
+  if (plan.numbers.length === 0 && !hasUnseen && (task.calls?.open.size ?? 0) === 0) {
+    return reject(invalidField("waits", "something to wait for", "nothing, and no open call"));
+  }
   const isCancelled = run.cancelRequestedAtMs !== 0;
   const next = isCancelled
     ? TaskStatus.CANCELLED
-    : plan.hasUnseen
+    : hasUnseen
       ? TaskStatus.READY
       : TaskStatus.SUSPENDED;
   const suspended: EventBody = {
@@ -56,6 +60,42 @@ export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideCon
   };
   const ends = isCancelled ? [] : plan.ends;
   return accept([...doubtOpenCalls(run, task.number, task.leaseVersion), suspended, ...ends]);
+}
+
+/** Number of the event that ended a called task last; 0: none has ended. */
+function lastCallEnd(run: Run, { calls }: Task): number {
+  return run.tasks[calls?.ended.at(-1) ?? -1]?.closedEvent ?? 0;
+}
+
+/**
+ * Begins waits while the lease stays. Refusals, in order: no task, then (unless all began before) lease lost, for each wait: a name that was recorded for
+ * another kind of wait, a time too far ahead; more waits than a run may have. The same again is answered `existing`.
+ */
+export function decideDeclareWaits(run: Run, command: DeclareWaits, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  if (!holds(task, command.leaseVersion)) {
+    const haveBegun = command.waits.every((wanted) => {
+      const known = findWait(run, task, wanted);
+      return known !== undefined && fitsDeclaration(wanted, known.declaration);
+    });
+    return haveBegun ? acceptExisting() : reject(leaseLost(task, command.leaseVersion));
+  }
+  const plan = planWaits(run, task, { ...command, seenThrough: 0 }, ctx);
+  if ("reason" in plan) {
+    return reject(plan);
+  }
+  if (plan.opened.length === 0) {
+    return acceptExisting();
+  }
+  const opened: EventBody = {
+    case: "waitsOpened",
+    value: { task: task.number, leaseVersion: command.leaseVersion, opened: plan.opened },
+  };
+  return accept([opened, ...plan.ends]);
 }
 
 /** Something that is there already. */
@@ -163,10 +203,13 @@ class WaitPlan {
   }
 }
 
+/** Waits, and up to which event the code has been given outcomes. */
+type WaitsAsked = Pick<SuspendTask, "waits" | "seenThrough">;
+
 function planWaits(
   run: Run,
   task: Task,
-  command: SuspendTask,
+  command: WaitsAsked,
   ctx: DecideContext,
 ): WaitPlan | Rejection {
   const plan = new WaitPlan(run, task, ctx);
@@ -212,7 +255,7 @@ function findWait(run: Run, task: Task, { name, key }: WaitFor): Wait | undefine
 function refuseKnown(
   known: Wait,
   wanted: WaitFor,
-  parts: { readonly command: SuspendTask; readonly index: number; readonly ctx: DecideContext },
+  parts: { readonly command: WaitsAsked; readonly index: number; readonly ctx: DecideContext },
 ): Rejection | undefined {
   const { command, index, ctx } = parts;
   if (!fitsDeclaration(wanted, known.declaration)) {

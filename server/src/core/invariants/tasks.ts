@@ -7,11 +7,14 @@ import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of tasks and of what the run counts about them. */
 export function findTaskViolations(run: Run): Violation[] {
-  if (run.tasks.length !== run.plan.tasks.length) {
-    return [violation("run", `${run.plan.tasks.length} tasks, as planned`, `${run.tasks.length}`)];
+  const known = run.plan.tasks.length + run.called.length;
+  if (run.tasks.length !== known) {
+    return [violation("run", `${known} tasks, as planned and called`, `${run.tasks.length}`)];
   }
   const open = run.tasks.filter((task) => !isTaskClosed(task.status)).length;
-  const failed = run.tasks.filter((task) => isFailure(task.status)).length;
+  const failed = run.tasks.filter(
+    ({ status, caller }) => isFailure(status) && caller === undefined,
+  ).length;
   return [
     ...breaches("run", [
       [run.openTasks === open, `openTasks ${open}`, `${run.openTasks}`],

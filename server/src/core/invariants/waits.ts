@@ -65,7 +65,11 @@ function rulesOfWaiting(run: Run, task: Task): Rule[] {
   const isSuspended = task.status === TaskStatus.SUSPENDED;
   const { openWaits } = task;
   return [
-    [!isSuspended || openWaits.length > 0, "an open wait while SUSPENDED", "there is none"],
+    [
+      !isSuspended || openWaits.length > 0 || (task.calls?.open.size ?? 0) > 0,
+      "an open wait or call while SUSPENDED",
+      "there is none",
+    ],
     [
       task.suspensions <= task.leaseVersion,
       "no more suspensions than leases",

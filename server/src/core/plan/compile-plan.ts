@@ -59,7 +59,8 @@ function compile(bytes: Uint8Array): CompiledPlan {
     for (const need of needs) {
       dependents[need]?.push(number);
     }
-    return compileTask(task, { number, needs, dependents: dependents[number] ?? [] });
+    const field = `plan.tasks[${number}]`;
+    return compileTask(task, { number, needs, dependents: dependents[number] ?? [], field });
   });
   const output = resolveOutput(shape, byName);
   const cycle = findCycle(tasks);
@@ -136,14 +137,49 @@ function resolveOutput(shape: PlanShape, byName: ReadonlyMap<string, number>): n
   return output;
 }
 
+/**
+ * A task that another one calls, checked, with its defaults.
+ *
+ * @param number its number in the run.
+ * @throws PlanProblem
+ */
+export function compileCalledTask(task: PlanTaskShape, number: number, field: string): TaskSpec {
+  requireId("task", task.name, `${field}.name`);
+  requireId("kind", task.kind, `${field}.kind`);
+  if (task.queue !== "") {
+    requireId("queue", task.queue, `${field}.queue`);
+  }
+  if (task.needs.length > 0) {
+    throw new PlanProblem(`${field}.needs`, "empty in a call", `${task.needs.length} names`);
+  }
+  return compileTask(task, { number, needs: none, dependents: none, field });
+}
+
+/** Why a task cannot be called; undefined when it can. */
+export function refuseCall(task: PlanTaskShape, field: string): Rejection | undefined {
+  try {
+    compileCalledTask(task, 0, field);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PlanProblem) {
+      return error.rejection;
+    }
+    throw error;
+  }
+}
+
+const none: readonly number[] = [];
+
 interface TaskPlace {
   readonly number: number;
   readonly needs: readonly number[];
   readonly dependents: readonly number[];
 }
 
-function compileTask(task: PlanTaskShape, place: TaskPlace): TaskSpec {
-  const field = `plan.tasks[${place.number}]`;
+function compileTask(
+  task: PlanTaskShape,
+  { field, ...place }: TaskPlace & { readonly field: string },
+): TaskSpec {
   if (task.priority > 9) {
     throw new PlanProblem(`${field}.priority`, "0 to 9", `${task.priority}`);
   }

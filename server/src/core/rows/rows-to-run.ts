@@ -10,6 +10,7 @@ import type {
   WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { addCall } from "../apply/calls.js";
 import { CorruptHistory } from "../apply/corrupt.js";
 import {
   addProposal,
@@ -18,12 +19,14 @@ import {
   indexSignal,
   indexStep,
   indexWait,
+  judgeCaller,
   judgeOrphan,
   noWaits,
 } from "../apply/indices.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import { specWith } from "../plan/change-spec.js";
+import { compileRecordedCall } from "../plan/compile-recorded.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import type {
@@ -107,7 +110,7 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
   run.tasks = run.plan.tasks.map((spec) => newTask(spec, run.startedAtMs, run.leaseVersionBase));
   let before = -1;
   for (const row of rows) {
-    const first = run.tasks[row.number];
+    const first = row.called === undefined ? run.tasks[row.number] : restoreCall(run, row);
     if (first === undefined || row.number <= before) {
       throw new CorruptHistory(
         `rows of tasks below ${run.tasks.length} by rising number`,
@@ -115,8 +118,20 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
       );
     }
     before = row.number;
-    run.tasks[row.number] = taskOfRow(row, first.openNeeds, plannedSpec(run, row.number));
+    const { openNeeds, caller } = first;
+    const task = taskOfRow(row, openNeeds, plannedSpec(run, row.number));
+    run.tasks[row.number] = { ...task, caller, calls: first.calls };
   }
+}
+
+/** The first state of a task that another one called; undefined when it is not the next one. */
+function restoreCall(run: MutableRun, row: TaskRowShape): MutableTask | undefined {
+  const caller = run.tasks[row.caller];
+  if (row.called === undefined || caller === undefined || row.number !== run.tasks.length) {
+    return undefined;
+  }
+  const spec = compileRecordedCall(row.called, row.number);
+  return addCall(run, caller, { shape: row.called, spec }, row.firstReadyAtMs);
 }
 
 function changeOfRow(
@@ -161,6 +176,9 @@ function taskOfRow(row: TaskRowShape, openNeeds: number, spec: TaskSpec | undefi
     suspensions: row.suspensions,
     openWaits: noWaits,
     openNeeds,
+    caller: undefined,
+    closedEvent: row.closedEvent,
+    calls: undefined,
   };
 }
 
@@ -299,6 +317,9 @@ function inputOfRow(row: InputRowShape): MutableInput {
 
 /** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
 function requireAll(run: MutableRun, row: RunRowShape): void {
+  if (run.called.length !== row.calledCount) {
+    throw new CorruptHistory(`${row.calledCount} rows of called tasks`, `${run.called.length}`);
+  }
   requireNumbered("operations", run.operations, row.operationCount);
   requireNumbered("steps", run.steps, row.stepCount);
   requireNumbered("reviews", run.reviews, row.reviewCount);
@@ -326,6 +347,10 @@ function indexRun(run: MutableRun): void {
   for (const task of run.tasks) {
     countTask(run, task);
   }
+  for (const task of run.called.length === 0 ? [] : run.tasks) {
+    orderCalls(run, task);
+    judgeCaller(run, task);
+  }
   for (const operation of run.operations) {
     indexOperation(run, operation.declaration.key, operation.number);
     if (!isSettled(operation.status)) {
@@ -344,12 +369,22 @@ function indexRun(run: MutableRun): void {
   }
 }
 
+/** What a task called, in the order of its ends. */
+function orderCalls(run: MutableRun, { calls }: MutableTask): void {
+  const endOf = (number: number): number => run.tasks[number]?.closedEvent ?? 0;
+  calls?.ended.sort((one, other) => endOf(one) - endOf(other) || one - other);
+}
+
 function countTask(run: MutableRun, task: MutableTask): void {
   if (task.status === TaskStatus.COMPLETED) {
     countDownNeeds(run, task);
   }
   if (!isTaskClosed(task.status)) {
     run.openTasks++;
+  } else if (task.caller !== undefined) {
+    const { calls } = run.tasks[task.caller] ?? task;
+    calls?.open.delete(task.number);
+    calls?.ended.push(task.number);
   } else if (task.status === TaskStatus.FAILED || task.status === TaskStatus.SKIPPED) {
     run.failedTasks++;
   }

@@ -97,7 +97,7 @@ export function hasRow(task: Task): boolean {
 }
 
 function rowsOfTasks(run: Run): TaskRowShape[] {
-  return run.tasks.filter(hasRow).map(rowOfTask);
+  return run.tasks.filter(hasRow).map((task) => rowOfTask(run, task));
 }
 
 function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
@@ -143,12 +143,13 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     leaseVersionBase: run.leaseVersionBase,
     begunAtEvent: run.begunAtEvent,
     proposalBase: run.proposalBase,
+    calledCount: run.called.length,
     startRequests: run.startRequests.map((request) => ({ ...request })),
   };
 }
 
-/** The row of a task that has left its first state. */
-export function rowOfTask(task: Task): TaskRowShape {
+/** The row of a task that has left its first state, or that another one called. */
+export function rowOfTask(run: Run, task: Task): TaskRowShape {
   return {
     number: task.number,
     status: task.status,
@@ -173,7 +174,14 @@ export function rowOfTask(task: Task): TaskRowShape {
     endedByPerson: task.endedByPerson,
     change: rowOfChange(task.change),
     suspensions: task.suspensions,
+    called: calledShape(run, task),
+    caller: task.caller ?? 0,
+    closedEvent: task.closedEvent,
   };
+}
+
+function calledShape(run: Run, { number, caller }: Task): TaskRowShape["called"] {
+  return caller === undefined ? undefined : run.called[number - run.plan.tasks.length]?.shape;
 }
 
 function rowOfChange(change: Task["change"]): TaskRowShape["change"] {

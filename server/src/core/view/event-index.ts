@@ -41,6 +41,9 @@ export class EventIndex {
       case "taskCancelled":
       case "taskSuspended":
       case "waitEnded":
+      case "waitsOpened":
+      case "tasksCalled":
+      case "callsCancelled":
       case "stepRecorded":
         note(this.#byTask, body.value.task, number);
         break;

@@ -1,3 +1,4 @@
+import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run, Task, Wait } from "../state.js";
 import { explainAwaited } from "./explain-proposal.js";
 import { formatLength } from "./format-length.js";
@@ -10,7 +11,24 @@ export function explainWaits(run: Run, task: Task, nowMs: number, runNumber: num
   const open = task.openWaits.flatMap((number) => run.waits[number] ?? []);
   const told = open.slice(0, waitsMax).map((wait) => explainOne(run, wait, nowMs, runNumber));
   const rest = open.length > waitsMax ? ` or for ${open.length - waitsMax} more` : "";
-  return `waits ${told.join(" or ")}${rest}`;
+  const calls = explainCalls(run, task);
+  return `waits ${[...told, ...calls].join(" or ")}${rest}`;
+}
+
+/** The tasks that it called and that are open. */
+function explainCalls(run: Run, { calls }: Task): string[] {
+  if (calls === undefined || calls.open.size === 0) {
+    return [];
+  }
+  const names: string[] = [];
+  for (const number of calls.open) {
+    if (names.push(`"${nameOfTask(run, number)}"`) === waitsMax) {
+      break;
+    }
+  }
+  const more = calls.open.size > waitsMax ? ` and ${calls.open.size - waitsMax} more` : "";
+  const what = calls.open.size === 1 ? "task" : "tasks";
+  return [`for ${what} ${names.join(", ")}${more}, which it called`];
 }
 
 function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: number): string {

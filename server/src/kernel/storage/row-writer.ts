@@ -131,7 +131,7 @@ export class RowWriter {
     for (const task of run.tasks) {
       if (task.version !== (stored.tasks[task.number] ?? 0)) {
         this.#writer.reset();
-        writeTaskRow(this.#writer, rowOfTask(task));
+        writeTaskRow(this.#writer, rowOfTask(run, task));
         this.#put(keys.inRun(taskKey.kind, runNumber, task.number), asOf, put);
       }
     }

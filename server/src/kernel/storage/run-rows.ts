@@ -168,7 +168,7 @@ export function proposalStamp(proposal: Proposal): number {
 }
 
 /** Tasks that may wait for one review, and one more. */
-const waitingTasksBound = 8192;
+const waitingTasksBound = 65_536;
 
 /** A number that changes with the row of a review: tasks that begin to wait for it give it no new version. */
 export function reviewStamp(review: Review): number {

@@ -103,7 +103,7 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
     }
   };
   const plan = row.plan === undefined ? undefined : source.plans(row.plan);
-  readAll(taskKey.kind, plan?.tasks.length ?? 0);
+  readAll(taskKey.kind, (plan?.tasks.length ?? 0) + row.calledCount);
   readAll(operationKey.kind, row.operationCount);
   readAll(stepKey.kind, row.stepCount);
   readAll(reviewKey.kind, row.reviewCount);

@@ -1,5 +1,11 @@
 import type { InputWaitShape, TaskWaitShape } from "@pawl/proto/v1/worker_service_wire.js";
-import type { SuspendTask, TaskRef, WaitFor, WaitSubject } from "../../core/command.js";
+import type {
+  DeclareWaits,
+  SuspendTask,
+  TaskRef,
+  WaitFor,
+  WaitSubject,
+} from "../../core/command.js";
 import { limits } from "../../core/limits.js";
 import { sha256 } from "../../log/sha256.js";
 import { badField } from "../refusals.js";
@@ -20,9 +26,35 @@ export interface SuspendParts {
  */
 export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask {
   const { leaseVersion, seenThrough, waits } = parts;
+  if (waits.length > limits.batchItemsMax) {
+    throw badField("waits", `at most ${limits.batchItemsMax}`, `${waits.length}`);
+  }
+  return {
+    kind: "SuspendTask",
+    task,
+    leaseVersion,
+    seenThrough,
+    waits: checkedWaits(waits),
+    progress: undefined,
+  };
+}
+
+/**
+ * The command that begins waits while the lease stays, checked. Paths of fields are relative to the item.
+ *
+ * @throws RejectionError PAWL_INVALID_FIELD.
+ */
+export function declareCommand(
+  { leaseVersion, waits }: Omit<SuspendParts, "seenThrough">,
+  task: TaskRef,
+): DeclareWaits {
   requireCount(waits.length, "waits", limits.batchItemsMax);
+  return { kind: "DeclareWaits", task, leaseVersion, waits: checkedWaits(waits) };
+}
+
+function checkedWaits(waits: readonly TaskWaitShape[]): WaitFor[] {
   const names = new Set<string>();
-  const checked = waits.map((wait, index) => {
+  return waits.map((wait, index) => {
     const field = `waits[${index}]`;
     const { name, key } = wait;
     requireId("step", name, `${field}.name`);
@@ -36,14 +68,6 @@ export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask 
     names.add(identity);
     return { name, key, subject: subjectOf(wait, field) } satisfies WaitFor;
   });
-  return {
-    kind: "SuspendTask",
-    task,
-    leaseVersion,
-    seenThrough,
-    waits: checked,
-    progress: undefined,
-  };
 }
 
 function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {

@@ -124,6 +124,9 @@ class Claims implements SessionListener {
     }
   }
 
+  /** Read with GetRecords. */
+  ended(): void {}
+
   /** Told to whoever renews the lease. */
   cancel(): void {}
 

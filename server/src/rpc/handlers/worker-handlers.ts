@@ -1,11 +1,12 @@
 import type { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
+import { callTasks } from "./worker-call.js";
 import { claimTasks } from "./worker-claim.js";
 import { emitOutput } from "./worker-emit.js";
 import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
 import { getRecords, recordSteps } from "./worker-steps.js";
-import { suspendTask } from "./worker-suspend.js";
+import { declareWaits, suspendTask } from "./worker-suspend.js";
 
 /** Handlers of WorkerService; Work is served on bytes. */
 export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService, "work"> {
@@ -15,6 +16,8 @@ export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService
     renewLeases: (request) => renewLeases(edge, request),
     recordSteps: (request, call) => recordSteps(edge, request, call),
     getRecords: (request) => getRecords(edge, request),
+    callTasks: (request, call) => callTasks(edge, request, call),
+    declareWaits: (request, call) => declareWaits(edge, request, call),
     suspend: (request, call) => suspendTask(edge, request, call),
     releaseTask: (request, call) => releaseTask(edge, request, call),
     reportProgress: (request) => reportProgress(edge, request),

@@ -16,6 +16,8 @@ export interface Handle {
   refusal: Rejection | undefined;
   /** Number of the ping that goes out with the refusal; 0: it is not encoded yet. */
   refusalPing: number;
+  /** Up to which event of its run the worker has been sent outcomes. */
+  sentThrough: number;
   /** Items that wait until it is clear whether an earlier one is refused. */
   held: (() => void)[] | undefined;
 }
@@ -29,10 +31,12 @@ export class Handles {
   readonly #ended: number[] = [];
   #refused: Handle[] = [];
 
-  /** Remembers a lease that was just given out. */
-  offer({ handle, runNumber, task, leaseVersion }: SessionLease): void {
+  /** Remembers a lease that was just given out, with what ended for it up to an event. */
+  offer({ handle, runNumber, task, leaseVersion }: SessionLease, seenThrough: number): void {
     const target: Target = { kind: "number", number: runNumber };
-    this.#handles.set(handle, newHandle({ handle, target, task, leaseVersion }));
+    const offered = newHandle({ handle, target, task, leaseVersion });
+    offered.sentThrough = seenThrough;
+    this.#handles.set(handle, offered);
   }
 
   /** Remembers a lease that the worker brought along, held or lost. */
@@ -41,6 +45,7 @@ export class Handles {
     const target: Target = { kind: "run", namespace, runId };
     const adopted = newHandle({ handle, target, task, leaseVersion });
     adopted.isAcknowledged = true;
+    adopted.sentThrough = held.seenThrough;
     this.#handles.set(handle, adopted);
   }
 
@@ -101,6 +106,7 @@ function newHandle(parts: Pick<Handle, "handle" | "target" | "task" | "leaseVers
     hasEnded: false,
     refusal: undefined,
     refusalPing: 0,
+    sentThrough: 0,
     held: undefined,
   };
 }

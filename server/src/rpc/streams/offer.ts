@@ -32,7 +32,8 @@ export function offerShape(
     leaseVersion: task.leaseVersion,
     leaseMs: spec.leaseMs,
     attemptMs: attemptMs(task, spec),
-    input: spec.input ?? run.input,
+    // A called task has its own input or none.
+    input: spec.input ?? (task.caller === undefined ? run.input : undefined),
     dependencies: spec.needs.length === 0 ? [] : dependencyOutputs(run, spec.needs),
     steps: records.steps,
     outcomes: records.outcomes,
@@ -43,7 +44,12 @@ export function offerShape(
     workflow: run.workflow,
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
+    openCalls: task.calls === undefined ? [] : openCalls(run, task.calls),
   };
+}
+
+function openCalls(run: Run, { open }: NonNullable<Task["calls"]>): string[] {
+  return [...open].map((number) => nameOfTask(run, number));
 }
 
 /** What is left of the attempt's time, in ms; 0 when nothing bounds it. */

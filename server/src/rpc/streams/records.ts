@@ -1,6 +1,7 @@
 import type { StepRecordShape, WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
-import type { Run, Step, Wait } from "../../core/state.js";
+import type { Run, Step } from "../../core/state.js";
 import { shapeOfFailure } from "../views/result-view.js";
+import { type Ended, endedFor, endOf } from "./ended-for.js";
 import { outcomeShape } from "./wait-outcome.js";
 
 /** Bytes of records that travel with an offer; the rest is read with GetRecords. */
@@ -18,32 +19,28 @@ export interface RecordPage {
 /** No records. Shared: never added to. */
 export const noRecords: RecordPage = { steps: [], outcomes: [], hasMore: false, last: 0 };
 
-/** The steps of a task, and the ends of its waits, with a greater event number than `after`, in order. At least one, if there is one. */
+/** The steps of a task, and the outcomes of what it waits for, with a greater event number than `after`, in order. At least one, if there is one. */
 export function recordPage(run: Run, task: number, after: number, runNumber: number): RecordPage {
-  const ended = run.waits.length === 0 ? noWaits : endedWaits(run, task, after);
+  const ended = endedFor(run, task, after);
   const steps: StepRecordShape[] = [];
   const outcomes: WaitOutcomeShape[] = [];
   let bytes = 0;
   let last = 0;
   let next = 0;
-  /** Takes a record of so many bytes; false when the page is full. */
+  /** Takes a record of so many bytes; false when the page is full. Records of one event stay together: the next page begins after it. */
   const take = (size: number, number: number): boolean => {
     bytes += size;
-    if (last !== 0 && bytes > pageBytes) {
+    if (last !== 0 && bytes > pageBytes && number !== last) {
       return false;
     }
     last = number;
     return true;
   };
-  /** Takes the waits that ended before this event. */
-  const takeWaits = (before: number): boolean => {
-    for (
-      let wait = ended[next];
-      wait !== undefined && wait.endedEvent < before;
-      wait = ended[next]
-    ) {
-      const outcome = outcomeShape(run, wait, runNumber);
-      if (!take(outcome.bytes, wait.endedEvent)) {
+  /** Takes what ended before this event. */
+  const takeEnded = (before: number): boolean => {
+    for (let end = ended[next]; end !== undefined && endOf(end) < before; end = ended[next]) {
+      const outcome = outcomeShape(run, end, runNumber);
+      if (!take(outcome.bytes, endOf(end))) {
         return false;
       }
       outcomes.push(outcome.shape);
@@ -51,24 +48,42 @@ export function recordPage(run: Run, task: number, after: number, runNumber: num
     }
     return true;
   };
-  for (const step of run.steps) {
-    if (step.task !== task || step.eventNumber <= after) {
+  for (let index = firstAfter(run.steps, after); index < run.steps.length; index++) {
+    const step = run.steps[index];
+    if (step === undefined || step.task !== task) {
       continue;
     }
-    if (!takeWaits(step.eventNumber) || !take(bytesOf(step), step.eventNumber)) {
+    if (!takeEnded(step.eventNumber) || !take(bytesOf(step), step.eventNumber)) {
       return { steps, outcomes, hasMore: true, last };
     }
     steps.push(stepShape(step));
   }
-  return { steps, outcomes, hasMore: !takeWaits(Number.POSITIVE_INFINITY), last };
+  return { steps, outcomes, hasMore: !takeEnded(Number.POSITIVE_INFINITY), last };
 }
 
-const noWaits: readonly Wait[] = [];
+/** All outcomes of what a task waits for after an event, in order. */
+export function outcomePage(
+  run: Run,
+  task: number,
+  after: number,
+  runNumber: number,
+): WaitOutcomeShape[] {
+  return endedFor(run, task, after).map((end: Ended) => outcomeShape(run, end, runNumber).shape);
+}
 
-function endedWaits(run: Run, task: number, after: number): readonly Wait[] {
-  return run.waits
-    .filter((wait) => wait.task === task && wait.endedEvent > after)
-    .sort((one, other) => one.endedEvent - other.endedEvent);
+/** Steps lie in the order of their events: where those after one begin. */
+function firstAfter(steps: Run["steps"], after: number): number {
+  let low = 0;
+  let high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((steps[middle]?.eventNumber ?? 0) > after) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
 }
 
 function bytesOf(step: Step): number {

@@ -1,7 +1,17 @@
-import type { InputOutcomeShape, WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
-import type { Run, Wait } from "../../core/state.js";
+import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type {
+  CallOutcomeShape,
+  InputOutcomeShape,
+  WaitOutcomeShape,
+} from "@pawl/proto/v1/worker_service_wire.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
+import type { Run, Task, Wait } from "../../core/state.js";
 import { partId } from "../views/part-id.js";
 import { proposalId } from "../views/proposal-id.js";
+import { shapeOfFailure } from "../views/result-view.js";
+import type { Ended } from "./ended-for.js";
 
 /** An outcome with about how many bytes it takes. */
 export interface SizedOutcome {
@@ -9,8 +19,43 @@ export interface SizedOutcome {
   readonly bytes: number;
 }
 
-/** `pawl.v1.WaitOutcome` of a wait that has ended. */
-export function outcomeShape(run: Run, wait: Wait, runNumber: number): SizedOutcome {
+/** `pawl.v1.WaitOutcome` of what has ended. */
+export function outcomeShape(run: Run, ended: Ended, runNumber: number): SizedOutcome {
+  return ended.kind === "wait"
+    ? waitShape(run, ended.wait, runNumber)
+    : callShape(run, ended.called);
+}
+
+/** How a called task ended. Its name is that of the call. */
+function callShape(run: Run, called: Task): SizedOutcome {
+  const { number, output, failure, status, closedEvent, closedAtMs } = called;
+  const isCompleted = status === TaskStatus.COMPLETED;
+  const common = {
+    name: nameOfTask(run, number),
+    key: undefined,
+    number: closedEvent,
+    atMs: closedAtMs,
+  };
+  const end: CallOutcomeShape["end"] = !isCompleted
+    ? { case: "failure", value: failure === undefined ? cancelled : shapeOfFailure(failure) }
+    : output === undefined
+      ? { case: "noOutput", value: {} }
+      : { case: "output", value: output };
+  const bytes = bytesMin + (isCompleted ? (output?.length ?? 0) : 1024);
+  return { shape: { ...common, outcome: { case: "call", value: { end } } }, bytes };
+}
+
+/** Of a called task that ended before it failed. */
+const cancelled: FailureShape = {
+  kind: "Cancelled",
+  code: "PAWL_CALL_CANCELLED",
+  message: "The task was cancelled before it ended.",
+  stack: "",
+  retryable: false,
+  origin: FailureOrigin.KERNEL,
+};
+
+function waitShape(run: Run, wait: Wait, runNumber: number): SizedOutcome {
   const { declaration, endedEvent, closedAtMs } = wait;
   const { name, key } = declaration;
   const common = { name, key, number: endedEvent, atMs: closedAtMs };

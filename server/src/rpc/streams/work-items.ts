@@ -69,6 +69,12 @@ export class WorkItems {
     for (const item of request.intents) {
       this.#begin({ kind: "intent", item }, prepared);
     }
+    for (const item of request.calls) {
+      this.#begin({ kind: "call", item }, prepared);
+    }
+    for (const item of request.waits) {
+      this.#begin({ kind: "wait", item }, prepared);
+    }
     for (const item of request.reports) {
       this.#begin({ kind: "report", item }, prepared);
     }

@@ -1,4 +1,5 @@
 import type {
+  CallItemShape,
   IntentItemShape,
   ObservationItemShape,
   ReconciliationItemShape,
@@ -6,9 +7,11 @@ import type {
   ReportItemShape,
   StepItemShape,
   SuspendItemShape,
+  WaitItemShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Target } from "../../kernel/outcome.js";
 import type { Order } from "../answers.js";
+import { callCommand } from "../commands/call.js";
 import {
   findingOf,
   intentCommand,
@@ -19,7 +22,7 @@ import {
 } from "../commands/operation.js";
 import { releaseCommand, reportCommand } from "../commands/report.js";
 import { stepCommand } from "../commands/step.js";
-import { suspendCommand } from "../commands/suspend.js";
+import { declareCommand, suspendCommand } from "../commands/suspend.js";
 import { requireId, requireIntentId } from "../validate/fields.js";
 import type { Handle } from "./handles.js";
 import type { Prepared } from "./work-preparation.js";
@@ -30,6 +33,8 @@ export type WorkItem =
   | { readonly kind: "observation"; readonly item: ObservationItemShape }
   | { readonly kind: "reconciliation"; readonly item: ReconciliationItemShape }
   | { readonly kind: "intent"; readonly item: IntentItemShape }
+  | { readonly kind: "call"; readonly item: CallItemShape }
+  | { readonly kind: "wait"; readonly item: WaitItemShape }
   | { readonly kind: "report"; readonly item: ReportItemShape }
   | { readonly kind: "suspend"; readonly item: SuspendItemShape }
   | { readonly kind: "release"; readonly item: ReleaseItemShape };
@@ -63,6 +68,10 @@ function leaseOrder(
       return { target, command: stepCommand(work.item, task, prepared?.admitted) };
     case "report":
       return { target, command: reportCommand(work.item, task, prepared?.admitted) };
+    case "call":
+      return { target, command: callCommand(work.item, task, prepared?.inputs) };
+    case "wait":
+      return { target, command: declareCommand(work.item, task) };
     case "suspend":
       return { target, command: suspendCommand(work.item, task) };
     case "release":

@@ -3,11 +3,13 @@ import {
   type ItemResultShape,
   type LostLeaseShape,
   type OfferShape,
+  type TaskOutcomesShape,
   type WelcomeShape,
   writeCancelTask,
   writeItemResult,
   writeLostLease,
   writeOffer,
+  writeTaskOutcomes,
   writeWelcome,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Handle } from "./handles.js";
@@ -25,6 +27,7 @@ const tags = {
   ping: 56,
   pong: 64,
   drain: 72,
+  outcomes: 114,
 } as const;
 
 /** Tag of WorkResponse.position, its last field. */
@@ -38,6 +41,7 @@ export class WorkOutbox {
   readonly results: ItemResultShape[] = [];
   readonly cancels: CancelTaskShape[] = [];
   readonly lostLeases: LostLeaseShape[] = [];
+  readonly outcomes: TaskOutcomesShape[] = [];
   ping = 0;
   pong = 0;
   drain = false;
@@ -52,6 +56,7 @@ export class WorkOutbox {
       this.results.length === 0 &&
       this.cancels.length === 0 &&
       this.lostLeases.length === 0 &&
+      this.outcomes.length === 0 &&
       this.ping === 0 &&
       this.pong === 0 &&
       !this.drain
@@ -85,6 +90,14 @@ export class WorkOutbox {
       sealed.cut();
     }
     this.results.length = 0;
+    for (const outcomes of this.outcomes) {
+      writer.tag(tags.outcomes);
+      const at = writer.begin();
+      writeTaskOutcomes(writer, outcomes);
+      writer.end(at);
+      sealed.cut();
+    }
+    this.outcomes.length = 0;
     this.#sealLeases(sealed);
     this.#sealSignals(sealed);
   }

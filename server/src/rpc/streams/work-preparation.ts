@@ -1,5 +1,6 @@
 import type { WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Rejection } from "../../core/rejection.js";
+import type { Target } from "../../kernel/outcome.js";
 import { admit, admitFirst, isLarge } from "../admission.js";
 import { schemasOf } from "../commands/suspend.js";
 import { jsonDocumentOf } from "../content.js";
@@ -14,6 +15,8 @@ import { type OrderParts, orderOf, type WorkItem } from "./work-orders.js";
 export interface Prepared {
   /** The content as it is to be recorded: a reference to what was stored. */
   readonly admitted?: Uint8Array | undefined;
+  /** The inputs of calls as they are to be recorded, by their place: references to those that were stored. */
+  readonly inputs?: ReadonlyMap<number, Uint8Array> | undefined;
   /** The `json` digest of a long document. */
   readonly digest?: JsonDigest | undefined;
   /** Why it could not be done. */
@@ -24,11 +27,17 @@ export interface Prepared {
 export type Preparations = ReadonlyMap<object, Prepared>;
 
 /** An item that cannot be decided at once. */
-export type HeldUpItem = LargeItem | AskingItem;
+export type HeldUpItem = LargeItem | AskingItem | CallingItem;
 
-/** A suspension that asks something: what a schema says is looked at elsewhere. */
+/** Calls with inputs that are kept beside the run. */
+export interface CallingItem {
+  readonly work: Extract<WorkItem, { kind: "call" }>;
+  readonly large: readonly (readonly [number, Uint8Array])[];
+}
+
+/** A suspension, or waits that begin, that ask something: what a schema says is looked at elsewhere. */
 export interface AskingItem {
-  readonly work: Extract<WorkItem, { kind: "suspend" }>;
+  readonly work: Extract<WorkItem, { kind: "suspend" | "wait" }>;
   readonly schemas: ReturnType<typeof schemasOf>;
 }
 
@@ -68,14 +77,35 @@ export function heldUpItems(request: WorkRequestShape): readonly HeldUpItem[] {
     const output = item.outcome.case === "output" ? item.outcome.value : undefined;
     add({ kind: "report", item }, "output", output);
   }
-  return request.suspends.length === 0 ? found : [...found, ...askingItems(request.suspends)];
+  const { suspends, waits, calls } = request;
+  return suspends.length + waits.length + calls.length === 0
+    ? found
+    : [...found, ...askingItems(request), ...callingItems(calls)];
 }
 
-function askingItems(items: WorkRequestShape["suspends"]): AskingItem[] {
-  return items.flatMap((item) => {
-    const schemas = schemasOf(item.waits);
-    return schemas.length === 0 ? [] : [{ work: { kind: "suspend", item } as const, schemas }];
+function askingItems({ suspends, waits }: WorkRequestShape): AskingItem[] {
+  const asking = [
+    ...suspends.map((item) => ({ kind: "suspend", item }) as const),
+    ...waits.map((item) => ({ kind: "wait", item }) as const),
+  ];
+  return asking.flatMap((work) => {
+    const schemas = schemasOf(work.item.waits);
+    return schemas.length === 0 ? [] : [{ work, schemas }];
   });
+}
+
+function callingItems(calls: WorkRequestShape["calls"]): CallingItem[] {
+  return calls.flatMap((item) => {
+    const large = largeInputs(item.tasks);
+    return large.length === 0 ? [] : [{ work: { kind: "call", item } as const, large }];
+  });
+}
+
+/** The inputs of calls that are kept beside the run, by their place. */
+export function largeInputs(
+  tasks: readonly { readonly input?: Uint8Array | undefined }[],
+): (readonly [number, Uint8Array])[] {
+  return tasks.flatMap(({ input }, index) => (isLarge(input) ? [[index, input] as const] : []));
 }
 
 /**
@@ -94,10 +124,47 @@ export async function prepareItems(
         return [large.work.item, await prepareAsking({ edge, asker }, large)];
       }
       const parts = partsOf(large.work);
-      return [large.work.item, parts === undefined ? {} : await prepareItem(edge, large, parts)];
+      if (parts === undefined) {
+        return [large.work.item, {}];
+      }
+      const isCalling = "large" in large;
+      return [
+        large.work.item,
+        await (isCalling ? prepareCalling(edge, large, parts) : prepareItem(edge, large, parts)),
+      ];
     }),
   );
   return new Map(prepared);
+}
+
+/** The order is made once before anything is stored, so that nothing is for a bad one. */
+async function prepareCalling(
+  edge: Edge,
+  { work, large }: CallingItem,
+  parts: OrderParts,
+): Promise<Prepared> {
+  try {
+    const { target } = orderOf(work, parts);
+    return { inputs: await admitInputs(edge, target, large) };
+  } catch (error) {
+    return { rejection: rejectionOf(edge, error, "Work") ?? internalFault() };
+  }
+}
+
+/** Stores large inputs of calls; the answer is what to record of them, by their place. */
+export async function admitInputs(
+  edge: Edge,
+  target: Target,
+  large: readonly (readonly [number, Uint8Array])[],
+): Promise<ReadonlyMap<number, Uint8Array>> {
+  const admitted = new Map<number, Uint8Array>();
+  for (const [index, input] of large) {
+    const reference = await admit(edge, target, input, `tasks[${index}].input`);
+    if (reference !== undefined) {
+      admitted.set(index, reference);
+    }
+  }
+  return admitted;
 }
 
 async function prepareAsking(parts: SchemaParts, { schemas }: AskingItem): Promise<Prepared> {

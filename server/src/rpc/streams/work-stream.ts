@@ -15,6 +15,7 @@ import { Handles } from "./handles.js";
 import { Inbox } from "./inbox.js";
 import { offerShape } from "./offer.js";
 import { SealedMessages } from "./sealed-messages.js";
+import { takeOutcomes } from "./task-outcomes.js";
 import { pingIntervalMs, readHello, welcomeOf } from "./work-hello.js";
 import { WorkItems } from "./work-items.js";
 import { acknowledge, takeNotices } from "./work-notices.js";
@@ -39,6 +40,8 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   readonly #outbox: WorkOutbox = new WorkOutbox();
   /** What depends on nothing that must be durable. */
   readonly #now: WorkOutbox = new WorkOutbox();
+  /** Leases for which something ended in this turn. */
+  readonly #ended: Map<SessionLease, Run> = new Map();
   readonly #access: StreamAccess;
   readonly #items: WorkItems;
   #session: WorkerSession | undefined;
@@ -137,11 +140,15 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   }
 
   offer(lease: SessionLease, run: Run): void {
-    this.#handles.offer(lease);
+    this.#handles.offer(lease, run.eventCount);
     const offer = offerShape(lease, run);
     if (offer !== undefined) {
       this.#outbox.offers.push(offer);
     }
+  }
+
+  ended(lease: SessionLease, run: Run): void {
+    this.#ended.set(lease, run);
   }
 
   cancel(handle: number, reason: string, graceMs: number): void {
@@ -160,6 +167,10 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   }
 
   prepare(): void {
+    if (this.#ended.size > 0) {
+      takeOutcomes(this.#ended, this.#handles, this.#outbox);
+      this.#ended.clear();
+    }
     this.#seal(this.#outbox);
   }
 

@@ -188,12 +188,26 @@ function partsOfTask(
       return { ...attemptOf(body.value), failure: body.value.failure };
     case "taskSuspended": {
       const { opened, waits, next } = body.value;
-      const fresh = opened.map(
-        ({ name, key }) => `"${key === undefined ? name : `${name}/${key}`}"`,
-      );
+      const fresh = opened.map(({ name, key }) => quotedName(name, key));
       const begun = fresh.length === 0 ? "" : `, newly for ${fresh.slice(0, 5).join(", ")}`;
       const detail = `It waits for ${waits.length === 1 ? "1 thing" : `${waits.length} things`}${begun}; the task is ${taskStatusName(next)}.`;
       return { ...leaseOf(body.value), detail };
+    }
+    case "waitsOpened": {
+      const { opened } = body.value;
+      const names = opened.slice(0, 5).map(({ name, key }) => quotedName(name, key));
+      return { ...leaseOf(body.value), detail: `It waits for ${names.join(", ")} as it goes on.` };
+    }
+    case "tasksCalled": {
+      const { called } = body.value;
+      const names = called.slice(0, 5).map(({ name }) => `"${name}"`);
+      const rest = called.length > 5 ? ` and ${called.length - 5} more` : "";
+      return { ...leaseOf(body.value), detail: `It called ${names.join(", ")}${rest}.` };
+    }
+    case "callsCancelled": {
+      const { task, called } = body.value;
+      const what = called.length === 1 ? "1 task" : `${called.length} tasks`;
+      return { task, detail: `${what} that it called ended unwanted.` };
     }
     case "waitEnded": {
       const { task, wait, outcome } = body.value;
@@ -205,6 +219,10 @@ function partsOfTask(
       return { ...leaseOf(body.value), step, payload: value, failure };
     }
   }
+}
+
+function quotedName(name: string, key: string | undefined): string {
+  return `"${key === undefined ? name : `${name}/${key}`}"`;
 }
 
 type WaitEnd = Extract<EventBody, { case: "waitEnded" }>["value"]["outcome"]["case"];

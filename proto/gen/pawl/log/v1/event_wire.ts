@@ -18,8 +18,8 @@ import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
-import type { RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
-import { readRetryPolicy, readTaskTimeouts, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
+import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
+import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 
 /** A plain `pawl.log.v1.Event`; its fields are described in event_pb.ts. */
 export interface EventShape {
@@ -58,6 +58,9 @@ export interface EventShape {
     | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: "namespaceCreated"; value: NamespaceCreatedShape }
     | { case: "runRestarted"; value: RunRestartedShape }
+    | { case: "tasksCalled"; value: TasksCalledShape }
+    | { case: "waitsOpened"; value: WaitsOpenedShape }
+    | { case: "callsCancelled"; value: CallsCancelledShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -299,6 +302,27 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "tasksCalled": {
+      w.tag(490);
+      const at = w.begin();
+      writeTasksCalled(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "waitsOpened": {
+      w.tag(498);
+      const at = w.begin();
+      writeWaitsOpened(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "callsCancelled": {
+      w.tag(506);
+      const at = w.begin();
+      writeCallsCancelled(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -442,6 +466,18 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 450:
         body = { case: "namespaceCreated", value: readNamespaceCreated(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 490:
+        body = { case: "tasksCalled", value: readTasksCalled(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 498:
+        body = { case: "waitsOpened", value: readWaitsOpened(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 506:
+        body = { case: "callsCancelled", value: readCallsCancelled(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -4822,4 +4858,200 @@ export function encodePolicyChanged(m: PolicyChangedShape): Uint8Array {
 export function decodePolicyChanged(bytes: Uint8Array): PolicyChangedShape {
   const r = new WireReader(bytes);
   return readPolicyChanged(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TasksCalled`; its fields are described in event_pb.ts. */
+export interface TasksCalledShape {
+  task: number;
+  leaseVersion: number;
+  called: PlanTaskShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.TasksCalled`. */
+export function writeTasksCalled(w: WireWriter, m: TasksCalledShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  for (const item of m.called) {
+    w.tag(26);
+    const at = w.begin();
+    writePlanTask(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TasksCalled` up to `end`, which is the reader's limit. */
+export function readTasksCalled(r: WireReader, end: number): TasksCalledShape {
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  const called: PlanTaskShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 26:
+        called.push(readPlanTask(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    leaseVersion,
+    called,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TasksCalled` into bytes of its own. */
+export function encodeTasksCalled(m: TasksCalledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTasksCalled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TasksCalled`; its bytes fields are views of `bytes`. */
+export function decodeTasksCalled(bytes: Uint8Array): TasksCalledShape {
+  const r = new WireReader(bytes);
+  return readTasksCalled(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.WaitsOpened`; its fields are described in event_pb.ts. */
+export interface WaitsOpenedShape {
+  task: number;
+  leaseVersion: number;
+  opened: WaitDeclarationShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.WaitsOpened`. */
+export function writeWaitsOpened(w: WireWriter, m: WaitsOpenedShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  for (const item of m.opened) {
+    w.tag(26);
+    const at = w.begin();
+    writeWaitDeclaration(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.WaitsOpened` up to `end`, which is the reader's limit. */
+export function readWaitsOpened(r: WireReader, end: number): WaitsOpenedShape {
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  const opened: WaitDeclarationShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 26:
+        opened.push(readWaitDeclaration(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    leaseVersion,
+    opened,
+  };
+}
+
+/** Encodes a `pawl.log.v1.WaitsOpened` into bytes of its own. */
+export function encodeWaitsOpened(m: WaitsOpenedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeWaitsOpened(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.WaitsOpened`; its bytes fields are views of `bytes`. */
+export function decodeWaitsOpened(bytes: Uint8Array): WaitsOpenedShape {
+  const r = new WireReader(bytes);
+  return readWaitsOpened(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CallsCancelled`; its fields are described in event_pb.ts. */
+export interface CallsCancelledShape {
+  task: number;
+  called: number[];
+}
+
+/** Appends the fields of a `pawl.log.v1.CallsCancelled`. */
+export function writeCallsCancelled(w: WireWriter, m: CallsCancelledShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.called.length > 0) {
+    w.tag(18);
+    const at = w.begin();
+    for (const item of m.called) w.varint32(item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CallsCancelled` up to `end`, which is the reader's limit. */
+export function readCallsCancelled(r: WireReader, end: number): CallsCancelledShape {
+  let task: number = 0;
+  const called: number[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        called.push(r.varint32());
+        break;
+      case 18: {
+        const stop = r.openPacked();
+        while (r.pos < stop) called.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    called,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CallsCancelled` into bytes of its own. */
+export function encodeCallsCancelled(m: CallsCancelledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCallsCancelled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CallsCancelled`; its bytes fields are views of `bytes`. */
+export function decodeCallsCancelled(bytes: Uint8Array): CallsCancelledShape {
+  const r = new WireReader(bytes);
+  return readCallsCancelled(r, r.limit);
 }

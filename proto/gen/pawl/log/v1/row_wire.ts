@@ -12,8 +12,8 @@ import { readLabel, readOperationDeclaration, readProposalDeclaration, readWaitD
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
-import type { RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
-import { readRetryPolicy, readTaskTimeouts, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
+import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
+import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
@@ -120,6 +120,7 @@ export interface RunRowShape {
   begunAtEvent: number;
   startRequests: StartRequestShape[];
   proposalBase: number;
+  calledCount: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -316,6 +317,10 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(408);
     w.varint32(m.proposalBase);
   }
+  if (m.calledCount !== 0) {
+    w.tag(456);
+    w.varint32(m.calledCount);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -362,6 +367,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let begunAtEvent: number = 0;
   const startRequests: StartRequestShape[] = [];
   let proposalBase: number = 0;
+  let calledCount: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -503,6 +509,9 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 408:
         proposalBase = r.varint32();
         break;
+      case 456:
+        calledCount = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -550,6 +559,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     begunAtEvent,
     startRequests,
     proposalBase,
+    calledCount,
   };
 }
 
@@ -657,6 +667,9 @@ export interface TaskRowShape {
   trouble?: TaskTroubleShape | undefined;
   endedByPerson: boolean;
   change?: TaskChangeShape | undefined;
+  called?: PlanTaskShape | undefined;
+  caller: number;
+  closedEvent: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -759,6 +772,20 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     writeTaskChange(w, m.change);
     w.end(at);
   }
+  if (m.called !== undefined) {
+    w.tag(258);
+    const at = w.begin();
+    writePlanTask(w, m.called);
+    w.end(at);
+  }
+  if (m.caller !== 0) {
+    w.tag(264);
+    w.varint32(m.caller);
+  }
+  if (m.closedEvent !== 0) {
+    w.tag(272);
+    w.varint32(m.closedEvent);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -786,6 +813,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let trouble: TaskTroubleShape | undefined;
   let endedByPerson: boolean = false;
   let change: TaskChangeShape | undefined;
+  let called: PlanTaskShape | undefined;
+  let caller: number = 0;
+  let closedEvent: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -861,6 +891,16 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
         change = readTaskChange(r, r.enter());
         r.leave(end);
         break;
+      case 258:
+        called = readPlanTask(r, r.enter());
+        r.leave(end);
+        break;
+      case 264:
+        caller = r.varint32();
+        break;
+      case 272:
+        closedEvent = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -889,6 +929,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     trouble,
     endedByPerson,
     change,
+    called,
+    caller,
+    closedEvent,
   };
 }
 

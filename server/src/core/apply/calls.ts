@@ -1,0 +1,79 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { EventMeta, EventValue } from "../event.js";
+import { lostLeaseCause } from "../lease-cause.js";
+import { compileRecordedCall } from "../plan/compile-recorded.js";
+import type { CalledTask, MutableRun, MutableTask } from "../state.js";
+import { CorruptHistory } from "./corrupt.js";
+import type { ApplyHooks } from "./hooks.js";
+import { addCalled } from "./indices.js";
+import { keepBytes } from "./keep.js";
+import { announceTask, leasedTaskOf, moveTask, taskOf, wakeCaller } from "./move-task.js";
+import { newTask } from "./run-started.js";
+
+/** A task called others: they join the run. */
+export function applyTasksCalled(
+  run: MutableRun,
+  event: EventValue<"tasksCalled">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  const caller = leasedTaskOf(run, event.task, event.leaseVersion);
+  for (const shape of event.called) {
+    const spec = compileRecordedCall(shape, run.tasks.length);
+    if (run.plan.byName.has(spec.name) || run.calledByName.has(spec.name)) {
+      throw new CorruptHistory(`task "${spec.name}" to be called once`, "there is one");
+    }
+    addCall(run, caller, { shape: { ...shape, input: keepBytes(shape.input) }, spec }, meta.atMs);
+    run.openTasks++;
+    announceTask(run, spec.number, hooks);
+  }
+  caller.version++;
+}
+
+/**
+ * Adds a called task in its first state.
+ *
+ * @param called its number is the next one of the run.
+ */
+export function addCall(
+  run: MutableRun,
+  caller: MutableTask,
+  called: CalledTask,
+  atMs: number,
+): MutableTask {
+  const task = newTask(called.spec, atMs, run.leaseVersionBase);
+  task.version = 1; // No plan tells of it, so it has its row from the start.
+  task.caller = caller.number;
+  addCalled(run, called);
+  run.tasks.push(task);
+  caller.calls ??= { open: new Set(), ended: [] };
+  caller.calls.open.add(task.number);
+  return task;
+}
+
+/** Nobody wants the results of these called tasks any more. */
+export function applyCallsCancelled(
+  run: MutableRun,
+  event: EventValue<"callsCancelled">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  for (const number of event.called) {
+    const task = taskOf(run, number);
+    if (task.caller !== event.task) {
+      throw new CorruptHistory(`task ${number} to be called by ${event.task}`, `${task.caller}`);
+    }
+    const wasLeased = task.status === TaskStatus.LEASED;
+    if (wasLeased) {
+      task.leaseEndReason = LeaseEndReason.GRACE_OVER;
+      task.sessionId = "";
+    }
+    moveTask(run, task, TaskStatus.CANCELLED, meta);
+    if (wasLeased) {
+      hooks.leaseOver(run, number, lostLeaseCause(LeaseEndReason.GRACE_OVER));
+    }
+    hooks.taskMoved(run, number);
+    wakeCaller(run, task, meta, hooks);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Run, Task } from "../state.js";
+import { isTaskClosed, taskStatusName } from "../transitions.js";
+import { breaches, type Rule, type Violation } from "./violation.js";
+
+/** Violations of what tasks called, and of what finds it. */
+export function findCallViolations(run: Run): Violation[] {
+  const { called, calledByName, endedCallers } = run;
+  const left = run.tasks.filter(({ calls, status }) => isTaskClosed(status) && calls?.open.size);
+  return [
+    ...breaches("run", [
+      [
+        calledByName.size === called.length,
+        `${called.length} called tasks in the index`,
+        `${calledByName.size}`,
+      ],
+      [
+        endedCallers.size === left.length && left.every(({ number }) => endedCallers.has(number)),
+        `ended callers ${left.map(({ number }) => number)}`,
+        `${[...endedCallers]}`,
+      ],
+    ]),
+    ...run.tasks.flatMap((task) =>
+      breaches(`task ${task.number}`, [...rulesOfCalled(run, task), ...rulesOfCaller(run, task)]),
+    ),
+  ];
+}
+
+function rulesOfCalled(run: Run, task: Task): Rule[] {
+  const place = task.number - run.plan.tasks.length;
+  const caller = run.tasks[task.caller ?? -1];
+  const isClosed = isTaskClosed(task.status);
+  if (place < 0) {
+    return [[task.caller === undefined, "no caller, since it is of the plan", `${task.caller}`]];
+  }
+  return [
+    [caller !== undefined && caller.number < task.number, "an earlier caller", `${task.caller}`],
+    [
+      run.calledByName.get(run.called[place]?.spec.name ?? "") === task.number,
+      "its number in the index",
+      `${run.called[place]?.spec.name}`,
+    ],
+    [isClosed === (task.closedEvent !== 0), "the event of its end", `${task.closedEvent}`],
+    [
+      caller?.calls?.open.has(task.number) === !isClosed,
+      "a place among its caller's open calls exactly while it is open",
+      `${caller?.calls?.open.has(task.number)}`,
+    ],
+    [
+      caller?.calls?.ended.includes(task.number) === isClosed,
+      "a place among its caller's ended calls exactly when it has ended",
+      `${caller?.calls?.ended}`,
+    ],
+  ];
+}
+
+function rulesOfCaller(run: Run, { number, calls }: Task): Rule[] {
+  if (calls === undefined) {
+    return [];
+  }
+  const ends = calls.ended.map((called) => run.tasks[called]?.closedEvent ?? 0);
+  const of = run.tasks.filter(({ caller }) => caller === number).length;
+  return [
+    [
+      ends.every((end, at) => end >= (ends[at - 1] ?? 0)),
+      "ended calls in the order of their ends",
+      `${ends}`,
+    ],
+    [calls.open.size + calls.ended.length === of, `${of} calls`, `${calls.open.size} open`],
+  ];
+}
+
+/** What is left to be done about calls: nobody waits for what an ended task called, unless its run was asked to stop. */
+export function findLeftCalls(run: Run): Violation[] {
+  const left = run.cancelRequestedAtMs === 0 ? run.tasks : [];
+  return left
+    .filter(({ calls, status }) => isTaskClosed(status) && (calls?.open.size ?? 0) > 0)
+    .flatMap(({ number, status }) =>
+      breaches(`task ${number}`, [
+        [false, "no open call of an ended task", `it is ${taskStatusName(status)} with some`],
+      ]),
+    );
+}

@@ -1,0 +1,24 @@
+import type { Run } from "../../core/state.js";
+import type { SessionLease } from "../../kernel/kernel-api.js";
+import type { Handles } from "./handles.js";
+import { outcomePage } from "./records.js";
+import type { WorkOutbox } from "./work-outbox.js";
+
+/** Puts what ended for leased tasks into the outbox: each outcome is sent once on a stream. */
+export function takeOutcomes(
+  ended: ReadonlyMap<SessionLease, Run>,
+  handles: Handles,
+  outbox: WorkOutbox,
+): void {
+  for (const [{ handle, task, runNumber, leaseVersion }, run] of ended) {
+    const entry = handles.get(handle);
+    if (entry === undefined || entry.hasEnded || entry.leaseVersion !== leaseVersion) {
+      continue;
+    }
+    const outcomes = outcomePage(run, task, entry.sentThrough, runNumber);
+    entry.sentThrough = run.eventCount;
+    if (outcomes.length > 0) {
+      outbox.outcomes.push({ handle, outcomes });
+    }
+  }
+}
