@@ -2,6 +2,7 @@ import type { ApproveOptions, Said } from "./approval.js";
 import type { Duration } from "./duration.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./messages.js";
 import type { Operation } from "./operation.js";
+import type { EmitOptions, Emitted } from "./output.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
 import type { TaskRef } from "./task.js";
@@ -90,6 +91,16 @@ export interface TaskContext {
    * most 32 KiB. Memory only until the task's next event.
    */
   progress<T>(value: T, ..._problem: JsonOnly<T>): void;
+  /**
+   * Shows something while the attempt runs: tokens of a model, lines of a log. JSON or bytes, at most 32 KiB a chunk. Readers get it by
+   * `run.output()`. Memory only: it is in no log, and gone with the kernel's process. May be called inside a step.
+   *
+   * Never waits. Chunks of one tick leave together; when they cannot leave, up to 1 MiB of an attempt waits, then the oldest goes and readers
+   * are told how many they miss. After a wait, and by another attempt, the code emits from its top again: readers are told to forget what came.
+   *
+   * @throws ValueRefused, TooLarge, DefinitionInvalid (more than 64 channels); or the attempt's end.
+   */
+  emit<T>(value: Emitted<T>, options?: EmitOptions): void;
   /**
    * Records a value by name: a random choice, a model's plan. Runs once; later attempts get the recorded value. The
    * value handed back is the decoded record, also the first time. Only JSON.

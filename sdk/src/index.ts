@@ -111,6 +111,18 @@ export {
   type HttpResponseLike,
   httpOutcome,
 } from "./outcome.js";
+export type {
+  EmitOptions,
+  Emitted,
+  OutputChunk,
+  OutputDropped,
+  OutputEnd,
+  OutputEndStatus,
+  OutputEvent,
+  OutputOptions,
+  OutputPlace,
+  OutputReset,
+} from "./output.js";
 export {
   type CheckedTasks,
   type OutputOf,

@@ -2,6 +2,7 @@ import type { Run as RunView, Task as TaskView } from "@pawl/proto/v1/run_pb.js"
 import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
 import type { SignalAnswer, SignalOptions } from "./messages.js";
+import type { OutputEvent, OutputOptions } from "./output.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "./task-change.js";
 
 /** How long to wait, and what ends the wait. */
@@ -95,6 +96,14 @@ export interface Run<Output = unknown> {
    * connection.
    */
   watch(options?: WatchOptions): AsyncIterable<RunEvent>;
+  /**
+   * What the run's tasks show while they run (`ctx.emit`), until the run has ended, or the one task that was asked for. Goes on by itself after a
+   * lost connection. It is in the kernel's memory alone: what this reader misses it is told by number.
+   *
+   * @param T What the chunks are. Nothing checks it.
+   * @throws NotFound.
+   */
+  output<T = unknown>(options?: OutputOptions): AsyncIterable<OutputEvent<T>>;
   /** Asks the run to stop: what waits is cancelled, what runs is told and has its grace. A repeat is harmless. */
   cancel(options?: EndOptions): Promise<EndAnswer>;
   /**

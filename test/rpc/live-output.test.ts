@@ -133,8 +133,8 @@ describe("what a worker sends on its stream", () => {
     });
     expect(await hand.answer(1)).toBe("accepted");
     expect(await readAll(server.json, { runId: "r", task: "only" })).toEqual([
-      'only 1.1 #2 missed 1: "good"',
-      'only 1.1 #4 missed 1: "good"',
+      'only 1.1 #2 dropped 1: "good"',
+      'only 1.1 #4 dropped 1: "good"',
       "end only COMPLETED",
     ]);
     hand.stream.cancel();
@@ -154,9 +154,9 @@ describe("a reader is told what it does not get", () => {
     await complete(server.grpc, offer, "done");
     // More than 1 MiB, by what each takes.
     const words = await readAll(server.grpc, { runId: "r", task: "only" });
-    const [, missed] = /^only 1\.1 #(\d+) missed \d+/.exec(words[0] ?? "") ?? [];
-    expect(words[0]).toBe(`only 1.1 #${missed} missed ${Number(missed) - 1}: ${missed}`);
-    expect(words.length).toBe(10_500 - Number(missed) + 2);
+    const [, dropped] = /^only 1\.1 #(\d+) dropped \d+/.exec(words[0] ?? "") ?? [];
+    expect(words[0]).toBe(`only 1.1 #${dropped} dropped ${Number(dropped) - 1}: ${dropped}`);
+    expect(words.length).toBe(10_500 - Number(dropped) + 2);
     expect(words.length).toBeGreaterThan(4_000);
     expect(words.slice(-2)).toEqual(["only 1.1 #10500: 10500", "end only COMPLETED"]);
   });
@@ -173,7 +173,7 @@ describe("a reader is told what it does not get", () => {
     expect(await readAll(server.json, { runId: "r", after: [place] })).toEqual([
       "only 1.1 #3: 3",
       "only 1.1 #4: 4",
-      "only 1.1 #7 missed 2: 7",
+      "only 1.1 #7 dropped 2: 7",
       "end only COMPLETED",
       "end run COMPLETED",
     ]);

@@ -14,6 +14,7 @@ import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
+import type { EmitOptions } from "../output.js";
 import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
 import {
@@ -27,6 +28,7 @@ import {
 import type { AttemptPort } from "./attempt-port.js";
 import { type AttemptState, never } from "./attempt-state.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
+import { Emitter } from "./emitter.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
@@ -58,6 +60,7 @@ type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown>
 export class AttemptContext implements TaskContext {
   readonly #options: AttemptContextOptions;
   #steps: Steps | undefined;
+  #emitter: Emitter | undefined;
   #performed: Names | undefined;
   #approvals: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
@@ -139,6 +142,15 @@ export class AttemptContext implements TaskContext {
       );
     }
     port.progress(lease, payload);
+  }
+
+  emit(value: unknown, options: EmitOptions = {}): void {
+    const { state, port, lease } = this.#options;
+    if (state.isDropped) return;
+    state.assertUsable("ctx.emit");
+    this.#emitter ??= new Emitter(lease);
+    const item = this.#emitter.make(value, options);
+    if (item !== undefined) port.emit(lease, item);
   }
 
   step<T>(

@@ -1,6 +1,7 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { EmitItem } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -19,6 +20,8 @@ export interface AttemptPort {
   recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer>;
   /** Sends progress. */
   progress(lease: Lease, progress: Payload): void;
+  /** Sends live output. */
+  emit(lease: Lease, item: EmitItem): void;
   /** A ledger without a lease, for scope `namespace`. */
   namespaceLedger(signal: AbortSignal): Ledger;
   /** Proposes an action under a lease; the answer is the id of the proposal. */

@@ -33,7 +33,12 @@ export function checkTarget(value: string): string {
   return checkText(value, "target", TARGET_BYTES_MAX);
 }
 
-function checkText(value: string, field: string, bytesMax: number): string {
+/**
+ * Checks a text by the kernel's rules: well-formed, without NUL, at most so many bytes of UTF-8.
+ *
+ * @throws DefinitionInvalid
+ */
+export function checkText(value: string, field: string, bytesMax: number): string {
   if (!value.isWellFormed()) {
     throw invalid(field, "well-formed Unicode", "a text with half a surrogate pair");
   }

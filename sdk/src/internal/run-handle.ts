@@ -7,6 +7,7 @@ import {
 } from "@pawl/proto/v1/run_pb.js";
 import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
 import type { SignalAnswer, SignalOptions } from "../messages.js";
+import type { OutputEvent, OutputOptions } from "../output.js";
 import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "../task-change.js";
 import type { ClientCore } from "./client-core.js";
@@ -14,6 +15,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
+import { readOutput } from "./read-output.js";
 import type { StartAnswer, SubmitStream } from "./submit-stream.js";
 import { buildTaskChange } from "./task-change-message.js";
 import { callUnary } from "./unary.js";
@@ -73,6 +75,10 @@ export class RunHandle<Output> implements Run<Output> {
 
   watch(options: WatchOptions = {}): AsyncIterable<RunEvent> {
     return watchRun(this.#core, this.runId, options);
+  }
+
+  output<T = unknown>(options: OutputOptions = {}): AsyncIterable<OutputEvent<T>> {
+    return readOutput<T>(this.#core, this.runId, options);
   }
 
   async cancel(options: EndOptions = {}): Promise<EndAnswer> {

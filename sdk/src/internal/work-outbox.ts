@@ -1,10 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  type EmitItem,
   type ProgressItem,
   type WorkRequest,
   WorkRequestSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { payloadBytes } from "./codec.js";
+import { EmitBuffer } from "./emit-buffer.js";
 import type { Lease } from "./lease.js";
 import { ITEMS_MAX, SendQueue } from "./send-queue.js";
 import { monotonicMs } from "./time.js";
@@ -18,6 +20,7 @@ export class WorkOutbox {
   readonly #items = new SendQueue<WorkItem>();
   readonly #renewals = new Set<Lease>();
   readonly #progress = new Map<Lease, ProgressItem>();
+  readonly #emits = new EmitBuffer();
   #acks: number[] = [];
   #credits = 0;
   #pong = 0;
@@ -26,7 +29,7 @@ export class WorkOutbox {
   #ping = 0;
   #drain = false;
 
-  /** Begins anew for a new stream. Progress stays: the last one counts whichever stream takes it. */
+  /** Begins anew for a new stream. Progress and live output stay: they count whichever stream takes them. */
   reset(): void {
     this.#items.clear();
     this.#renewals.clear();
@@ -52,6 +55,11 @@ export class WorkOutbox {
   /** Only the last progress of a lease counts. */
   progress(lease: Lease, item: ProgressItem): void {
     this.#progress.set(lease, item);
+  }
+
+  /** Live output of a lease. */
+  emit(lease: Lease, item: EmitItem): void {
+    this.#emits.add(lease, item);
   }
 
   credits(count: number): void {
@@ -82,6 +90,7 @@ export class WorkOutbox {
       this.#acks.length === 0 &&
       this.#renewals.size === 0 &&
       this.#progress.size === 0 &&
+      this.#emits.isEmpty &&
       this.#credits === 0 &&
       this.#pong === 0 &&
       this.#ping === 0 &&
@@ -89,21 +98,23 @@ export class WorkOutbox {
     if (isEmpty) {
       return undefined;
     }
-    const items = this.#beforePong > 0 ? this.#items.take(this.#beforePong) : this.#items.take();
-    const isPongDue = this.#beforePong === 0;
-    this.#beforePong -= isPongDue ? 0 : items.length;
+    const nowMs = monotonicMs();
     const request = create(WorkRequestSchema, {
       credits: this.#credits,
       acks: this.#acks.splice(0, ITEMS_MAX),
-      pong: isPongDue ? this.#pong : 0,
       ping: this.#ping,
       drain: this.#drain,
     });
+    const isRoomy = this.#emits.take(request, nowMs);
+    const itemsMax = this.#beforePong > 0 ? this.#beforePong : ITEMS_MAX;
+    const items = this.#items.take(isRoomy ? itemsMax : 0);
+    const isPongDue = this.#beforePong === 0;
+    this.#beforePong -= isPongDue ? 0 : items.length;
+    request.pong = isPongDue ? this.#pong : 0;
     this.#credits = 0;
     this.#pong = isPongDue ? 0 : this.#pong;
     this.#ping = 0;
     this.#drain = false;
-    const nowMs = monotonicMs();
     this.#takeRenewals(request, nowMs);
     for (const item of items) {
       item.sentAtMs = nowMs;

@@ -9,7 +9,11 @@ import {
   OperationHolderSchema,
 } from "@pawl/proto/v1/operation_service_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import { ProgressItemSchema, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import {
+  type EmitItem,
+  ProgressItemSchema,
+  StepItemSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import type { Records } from "./attempt.js";
 import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
 import type { ClientCore } from "./client-core.js";
@@ -64,6 +68,10 @@ export class WorkPort implements AttemptPort {
   progress(lease: Lease, progress: Payload): void {
     const { handle, leaseVersion } = lease;
     this.#stream.progress(lease, create(ProgressItemSchema, { handle, leaseVersion, progress }));
+  }
+
+  emit(lease: Lease, item: EmitItem): void {
+    this.#stream.emit(lease, item);
   }
 
   namespaceLedger(signal: AbortSignal): Ledger {

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type {
+  EmitItem,
   ProgressItem,
   RenewedLease,
   WorkRequest,
@@ -134,6 +135,12 @@ export class WorkStream {
   /** Sends progress, on this stream or the next. */
   progress(lease: Lease, item: ProgressItem): void {
     this.#outbox.progress(lease, item);
+    if (this.#isUp) this.#outflow?.wake();
+  }
+
+  /** Sends live output, on this stream or the next. */
+  emit(lease: Lease, item: EmitItem): void {
+    this.#outbox.emit(lease, item);
     if (this.#isUp) this.#outflow?.wake();
   }
 

@@ -44,19 +44,19 @@ export function wordsOf({ entries }: ReadOutputResponse): string[] {
 }
 
 function chunkWords(chunk: OutputChunk): string {
-  const { task, attempt, leaseVersion, channel, number, missed, payload } = chunk;
+  const { task, attempt, leaseVersion, channel, number, dropped, payload } = chunk;
   const where = `${task} ${attempt}.${leaseVersion}${channel === "" ? "" : ` ${channel}`}`;
-  return `${where} #${number}${missedWords(missed)}: ${textOf(payload)}`;
+  return `${where} #${number}${droppedWords(dropped)}: ${textOf(payload)}`;
 }
 
-function endWords({ task, taskStatus, runStatus, missed, forgotten }: OutputEnd): string {
+function endWords({ task, taskStatus, runStatus, dropped, forgotten }: OutputEnd): string {
   const how =
     task === "" ? `run ${runStatusName(runStatus)}` : `${task} ${taskStatusName(taskStatus)}`;
-  return `end ${how}${missedWords(missed)}${forgotten ? " forgotten" : ""}`;
+  return `end ${how}${droppedWords(dropped)}${forgotten ? " forgotten" : ""}`;
 }
 
-function missedWords(missed: number): string {
-  return missed === 0 ? "" : ` missed ${missed}`;
+function droppedWords(dropped: number): string {
+  return dropped === 0 ? "" : ` dropped ${dropped}`;
 }
 
 /** A reader that a test holds in its hands. */

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/output.proto.
  */
 export const file_pawl_v1_output: GenFile = /*@__PURE__*/
-  fileDesc("ChRwYXdsL3YxL291dHB1dC5wcm90bxIHcGF3bC52MSJTCgtPdXRwdXRQbGFjZRIMCgR0YXNrGAEgASgJEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHY2hhbm5lbBgDIAEoCRIOCgZudW1iZXIYBCABKA0ilwEKC091dHB1dENodW5rEgwKBHRhc2sYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEg8KB2NoYW5uZWwYBCABKAkSDgoGbnVtYmVyGAUgASgNEg4KBm1pc3NlZBgGIAEoDRIhCgdwYXlsb2FkGAcgASgLMhAucGF3bC52MS5QYXlsb2FkIkMKC091dHB1dFJlc2V0EgwKBHRhc2sYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNIo4BCglPdXRwdXRFbmQSDAoEdGFzaxgBIAEoCRIoCgt0YXNrX3N0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxImCgpydW5fc3RhdHVzGAMgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSDgoGbWlzc2VkGAQgASgNEhEKCWZvcmdvdHRlbhgFIAEoCCKHAQoLT3V0cHV0RW50cnkSJQoFY2h1bmsYASABKAsyFC5wYXdsLnYxLk91dHB1dENodW5rSAASJQoFcmVzZXQYAiABKAsyFC5wYXdsLnYxLk91dHB1dFJlc2V0SAASIQoDZW5kGAMgASgLMhIucGF3bC52MS5PdXRwdXRFbmRIAEIHCgVlbnRyeWIGcHJvdG8z", [file_pawl_v1_payload, file_pawl_v1_run]);
+  fileDesc("ChRwYXdsL3YxL291dHB1dC5wcm90bxIHcGF3bC52MSJTCgtPdXRwdXRQbGFjZRIMCgR0YXNrGAEgASgJEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHY2hhbm5lbBgDIAEoCRIOCgZudW1iZXIYBCABKA0imAEKC091dHB1dENodW5rEgwKBHRhc2sYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEg8KB2NoYW5uZWwYBCABKAkSDgoGbnVtYmVyGAUgASgNEg8KB2Ryb3BwZWQYBiABKA0SIQoHcGF5bG9hZBgHIAEoCzIQLnBhd2wudjEuUGF5bG9hZCJDCgtPdXRwdXRSZXNldBIMCgR0YXNrGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSKPAQoJT3V0cHV0RW5kEgwKBHRhc2sYASABKAkSKAoLdGFza19zdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSJgoKcnVuX3N0YXR1cxgDIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEg8KB2Ryb3BwZWQYBCABKA0SEQoJZm9yZ290dGVuGAUgASgIIocBCgtPdXRwdXRFbnRyeRIlCgVjaHVuaxgBIAEoCzIULnBhd2wudjEuT3V0cHV0Q2h1bmtIABIlCgVyZXNldBgCIAEoCzIULnBhd2wudjEuT3V0cHV0UmVzZXRIABIhCgNlbmQYAyABKAsyEi5wYXdsLnYxLk91dHB1dEVuZEgAQgcKBWVudHJ5YgZwcm90bzM", [file_pawl_v1_payload, file_pawl_v1_run]);
 
 /**
  * The last chunk that a reader has of one channel of a task.
@@ -104,9 +104,9 @@ export type OutputChunk = Message<"pawl.v1.OutputChunk"> & {
   /**
    * How many chunks of the channel, right before this one, the reader does not get: it came late or reads too slowly, or they were left out on the way.
    *
-   * @generated from field: uint32 missed = 6;
+   * @generated from field: uint32 dropped = 6;
    */
-  missed: number;
+  dropped: number;
 
   /**
    * The content.
@@ -188,9 +188,9 @@ export type OutputEnd = Message<"pawl.v1.OutputEnd"> & {
   /**
    * How many chunks after the last one that the reader got it does not get.
    *
-   * @generated from field: uint32 missed = 4;
+   * @generated from field: uint32 dropped = 4;
    */
-  missed: number;
+  dropped: number;
 
   /**
    * True when the kernel has no chunk of this task any more, or never had one: nobody knows whether the reader misses any.

@@ -2194,7 +2194,7 @@ export type ReadOutputRequest = Message<"pawl.v1.ReadOutputRequest"> & {
   channel?: string | undefined;
 
   /**
-   * What the reader has: the last chunk of each task and channel. Nothing up to there is sent again, and what lies between there and the next chunk is told as missed.
+   * What the reader has: the last chunk of each task and channel. Nothing up to there is sent again, and what lies between there and the next chunk is told as dropped.
    * At most 1,000; those of tasks and channels that are not asked for are ignored.
    *
    * @generated from field: repeated pawl.v1.OutputPlace after = 5;

@@ -18,7 +18,7 @@ export type OutputEntry =
       readonly leaseVersion: number;
       readonly channel: string;
       readonly number: number;
-      readonly missed: number;
+      readonly dropped: number;
       readonly payload: Uint8Array;
     }
   | {
@@ -34,7 +34,7 @@ export type OutputEntry =
       readonly task: string;
       readonly taskStatus: TaskStatus;
       readonly runStatus: RunStatus;
-      readonly missed: number;
+      readonly dropped: number;
       readonly forgotten: boolean;
     };
 

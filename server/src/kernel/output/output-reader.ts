@@ -11,7 +11,7 @@ const batchBytesMax = 262_144;
 /** What a reader has of a task. */
 interface Known {
   readonly leaseVersion: number;
-  /** Last number of each channel, whether it was given or missed. */
+  /** Last number of each channel, whether it was given or dropped. */
   readonly numbers: Map<string, number>;
 }
 
@@ -218,7 +218,7 @@ export class OutputReader implements OutputReading {
       task: "",
       taskStatus: TaskStatus.UNSPECIFIED,
       runStatus: this.#output.closed,
-      missed: 0,
+      dropped: 0,
       forgotten: false,
     });
   }
@@ -244,21 +244,21 @@ export class OutputReader implements OutputReading {
     }
     numbers.set(channel, number);
     const { name, attempt, leaseVersion } = task;
-    const missed = number - last - 1;
+    const dropped = number - last - 1;
     entries.push({
       kind: "chunk",
       task: name,
-      ...{ attempt, leaseVersion, channel, number, missed, payload },
+      ...{ attempt, leaseVersion, channel, number, dropped, payload },
     });
   }
 
   #tellEnd(task: TaskOutput, entries: OutputEntry[]): void {
     const numbers = this.#numbersOf(task);
     const isAskedFor = this.#filter.task !== undefined;
-    let missed = 0;
+    let dropped = 0;
     for (const [channel, last] of task.lastNumbers) {
       if (this.#wantsChannel(channel)) {
-        missed += Math.max(0, last - (numbers.get(channel) ?? 0));
+        dropped += Math.max(0, last - (numbers.get(channel) ?? 0));
       }
     }
     if (isAskedFor || task.hasEmitted || numbers.size > 0) {
@@ -267,7 +267,7 @@ export class OutputReader implements OutputReading {
         task: task.name,
         taskStatus: task.status,
         runStatus: RunStatus.UNSPECIFIED,
-        missed,
+        dropped,
         forgotten: !task.hasEmitted,
       });
     }
