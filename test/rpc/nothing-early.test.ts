@@ -2,14 +2,16 @@ import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createMemoryStore, testFence, testSecret } from "../support/kernel.js";
-import { complete, leasedRun, leaseRef, oneTask, operation } from "./support/fixtures.js";
+import { claim, complete, leasedRun, leaseRef, oneTask, operation } from "./support/fixtures.js";
 import { GrpcClient } from "./support/grpc-client.js";
+import { emit, TestReader } from "./support/output.js";
 import { TestWorker } from "./support/worker.js";
 
 const { method: run } = RunService;
@@ -138,5 +140,31 @@ describe("while what it says is not durable, nobody is told", () => {
     expect(next.value.events.length).toBeGreaterThan(0);
     await cancelling;
     await watching.return?.(undefined);
+  });
+});
+
+describe("live output tells nothing of tasks that is not durable", () => {
+  test("that a task has ended, to those who read its output", async () => {
+    const offer = await leasedRun(client, "a");
+    const reader = await TestReader.open(client, { runId: "a", task: "only" });
+    await emit(client, offer, [1]);
+    expect(await reader.take(1)).toEqual(["only 1.1 #1: 1"]);
+    disk.holdWrites = true;
+    const done = complete(client, offer, "done");
+    expect(await expectHeldBack(reader.rest())).toEqual(["end only COMPLETED"]);
+    await done;
+  });
+
+  test("that a task begins again, to those who read its output", async () => {
+    const offer = await leasedRun(client, "a");
+    const reader = await TestReader.open(client, { runId: "a", task: "only" });
+    await emit(client, offer, [1]);
+    expect(await reader.take(1)).toEqual(["only 1.1 #1: 1"]);
+    const released = client.unary(WorkerService.method.releaseTask, { lease: leaseRef(offer) });
+    await released;
+    disk.holdWrites = true;
+    const again = claim(client, "kind-a");
+    expect(await expectHeldBack(reader.take(1))).toEqual(["reset only 1.2"]);
+    await again;
   });
 });

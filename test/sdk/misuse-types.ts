@@ -3,6 +3,7 @@
  */
 import {
   type Client,
+  Content,
   type Duration,
   json,
   operation,
@@ -142,6 +143,13 @@ async function uses() {
   const d = ctx.dependency(fetch1);
   same<typeof d, { body: string } | { gone: true }>(true);
   ctx.progress({ done: 1 });
+  ctx.emit({ token: "a" }, { channel: "tokens" });
+  ctx.emit(Uint8Array.of(1));
+  ctx.emit(new Content("image/png", Uint8Array.of(1)));
+  // @ts-expect-error a date is not JSON
+  ctx.emit(new Date());
+  // @ts-expect-error nothing
+  ctx.emit(undefined);
   // @ts-expect-error a date
   ctx.progress(new Date());
 }
@@ -189,5 +197,11 @@ async function starts(): Promise<void> {
   await client.worker({ serve: [fetch1] });
   void good;
   void bad;
+  for await (const event of run.output<{ token: string }>({ task: "main" })) {
+    if (event.kind === "chunk") same<typeof event.value, { token: string }>(true);
+    if (event.kind === "dropped") same<typeof event.count, number>(true);
+    // @ts-expect-error only a chunk has a value
+    void event.value;
+  }
 }
 void starts;

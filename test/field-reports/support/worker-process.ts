@@ -80,6 +80,18 @@ const behaviours: Readonly<
   },
   /** The same, in its first statement, before anything of it has left. */
   "abort-at-once": (_ctx, input) => (input === "poison" ? process.abort() : input),
+  /** Shows something all the time, until it is told to end by SIGUSR2. */
+  chatty: async (ctx) => {
+    say(`attempt ${ctx.attempt} lease ${ctx.leaseVersion}`);
+    await new Promise<void>((resolve) => {
+      const ticks = setInterval(() => ctx.emit(`live-marker-${ctx.attempt}`), 10);
+      process.once("SIGUSR2", () => {
+        clearInterval(ticks);
+        resolve();
+      });
+    });
+    return `output-marker-${ctx.attempt}`;
+  },
   /** Works until it is told to end by SIGUSR2. */
   long: async (ctx) => {
     say(`attempt ${ctx.attempt} lease ${ctx.leaseVersion}`);
