@@ -329,6 +329,19 @@ test("channels beyond the bound are refused, and nothing of the request is taken
   expect(await readAll(server.grpc, { runId: "r", once: true })).toHaveLength(64);
 });
 
+test("an emission that is sent again changes nothing, and takes no room", async () => {
+  const offer = await leasedRun(server.grpc, "r");
+  const payload = json("x".repeat(30_000));
+  const chunks = Array.from({ length: 30 }, (_, index) => ({ number: index + 1, payload }));
+  for (let time = 0; time < 3; time++) {
+    await server.grpc.unary(worker.emitOutput, { lease: leaseRef(offer), chunks });
+  }
+  const words = await readAll(server.grpc, { runId: "r", once: true });
+  expect(words.map((word) => word.split(":")[0])).toEqual(
+    Array.from({ length: 30 }, (_, index) => `only 1.1 #${index + 1}`),
+  );
+});
+
 test("a kernel that goes away ends its readers so that they come again", async () => {
   await leasedRun(server.grpc, "r");
   const reader = await TestReader.open(server.grpc, { runId: "r" });
