@@ -133,6 +133,7 @@ describe("pawl doctor, while no kernel serves", () => {
 /** A folder that is well, and served. */
 const well: Examination = {
   dir: ".pawl",
+  tokenFile: "op.token",
   obstacle: undefined,
   format: 0,
   holder: { pid: 7, url: "http://127.0.0.1:7295" },
@@ -213,7 +214,12 @@ const cases: readonly (readonly [string, Partial<Examination>, string, string, R
     [
       "a kernel that does not answer",
       { asked: { isAnswered: false, why: "connection refused" } },
-      ...(["served", "bad", /told nothing: connection refused/, /--token-file/] as const),
+      ...([
+        "served",
+        "bad",
+        /told nothing: connection refused/,
+        /pawl info --url \S+ --token-file op.token/,
+      ] as const),
     ],
     [
       "an embedded kernel",

@@ -124,7 +124,7 @@ describe("pawl serve, when something is in the way", () => {
     expect(second.errors).toContain(`a Pawl kernel on store ${info.storeId}`);
     expect(printedCommands(second.errors)).toEqual([
       `npx --no pawl info --url http://127.0.0.1:${kernel.port}`,
-      "npx --no pawl serve --dir other --port 0",
+      "npx --no pawl serve --port 0 --dir other",
     ]);
   });
 
@@ -138,7 +138,25 @@ describe("pawl serve, when something is in the way", () => {
     const { error } = JSON.parse(end.errors.trim());
     expect(error.reason).toBe("PAWL_PORT_IN_USE");
     expect(error.message).toContain(`another program, process ${process.pid} (`);
-    expect(error.next).toEqual(["npx --no pawl serve --dir .pawl --port 0"]);
+    expect(error.next).toEqual(["npx --no pawl serve --port 0 --dir .pawl"]);
+  });
+
+  it("restates all that guards the kernel in the command that serves elsewhere", async () => {
+    const made = await run(
+      ["token", "create", "--tokens", "t.json"].concat(["--name", "a", "--role", "admin"]),
+    );
+    expect(made.code).toBe(0);
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const guards = ["--tokens", "t.json", "--allow-host", "pawl.test", "--host", "localhost"];
+    const end = await run(["serve", "--port", `${port}`, "--json", ...guards]);
+    await new Promise((resolve) => server.close(resolve));
+    const { error } = JSON.parse(end.errors.trim());
+    expect(error.reason).toBe("PAWL_PORT_IN_USE");
+    expect(error.next).toEqual([
+      "npx --no pawl serve --port 0 --host localhost --allow-host pawl.test --dir .pawl --tokens t.json",
+    ]);
   });
 
   it("keeps out of a folder that holds something else", async () => {

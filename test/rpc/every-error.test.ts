@@ -54,6 +54,7 @@ describe.each(["grpc", "json"] as const)("over %s", (protocol) => {
         (thrown: unknown) => thrown,
       );
       expect(codeAndReason(error)).toBe(expected);
+      expect(String(error)).toMatch(/: Expected .+, but .+\.$/s);
     },
   );
 

@@ -6,6 +6,7 @@ import { CliError } from "./cli-error.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
 import type { FollowUps } from "./follow-up.js";
 import { formatLength } from "./format/time.js";
+import { nextAfter } from "./next-steps.js";
 
 /** What describing an error needs to know of the command. */
 export interface ErrorPlace {
@@ -119,24 +120,6 @@ function unavailable(message: string, cause: unknown, next: readonly string[]): 
 function exitCodeOf(reason: string): ExitCode {
   if (reason === "PAWL_UNAVAILABLE") return exitCodes.unavailable;
   return reason === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused;
-}
-
-function nextAfter(reason: string, followUps: FollowUps): string[] {
-  switch (reason) {
-    case "PAWL_RUN_NOT_FOUND":
-      return [followUps.command("run list")];
-    case "PAWL_OPERATION_NOT_FOUND":
-      return [followUps.command("op list")];
-    case "PAWL_REVIEW_NOT_FOUND":
-    case "PAWL_ILLEGAL_TRANSITION":
-      return [followUps.command("reviews list")];
-    case "PAWL_UNAVAILABLE":
-    case "PAWL_DISK_LOW":
-    case "PAWL_OVERLOADED":
-      return [followUps.command("info")];
-    default:
-      return [];
-  }
 }
 
 /** The system's own code, looked for along the chain of causes. */

@@ -45,6 +45,8 @@ export type Asked =
 export interface Examination {
   /** As given. */
   readonly dir: string;
+  /** As given. */
+  readonly tokenFile: string | undefined;
   readonly obstacle: Obstacle | undefined;
   readonly format: number | undefined;
   readonly holder: Holder | undefined;

@@ -29,6 +29,7 @@ export async function examine(context: CliContext, options: DoctorOptions): Prom
   const directory = resolve(context.cwd, options.dir);
   const common = {
     dir: options.dir,
+    tokenFile: options.tokenFile,
     lastCheck: await readLastCheck(directory),
     hasFailedWrite: existsSync(join(directory, FOLDER.writeFailed)),
     disk: await readDisk(directory),

@@ -88,7 +88,7 @@ function judgeObstacle({ reason, message }: Obstacle, folder: FollowUps): Verdic
         next: [
           "Keep a copy of the folder as it is; nothing repairs it silently.",
           `To name all that is damaged: ${folder.command("verify")}`,
-          "Put a backup in its place, then begin a new epoch: npx --no pawl restore",
+          `Put a backup in its place, then begin a new epoch: ${folder.command("restore")}`,
         ],
       };
     case "unreadable":
@@ -101,7 +101,7 @@ function judgeObstacle({ reason, message }: Obstacle, folder: FollowUps): Verdic
   }
 }
 
-function judgeHolder({ holder, asked }: Examination, tellTime: TellTime): Verdict {
+function judgeHolder({ holder, asked, tokenFile }: Examination, tellTime: TellTime): Verdict {
   const topic = "served";
   if (holder === undefined) return well(topic, "No process has it open.");
   const { pid, url } = holder;
@@ -126,7 +126,7 @@ function judgeHolder({ holder, asked }: Examination, tellTime: TellTime): Verdic
     says: `Process ${pid} says that it serves it at ${url}, but the kernel was asked there and told nothing: ${asked?.why ?? "no answer"}.`,
     next: [
       "With tokens: name the file of one with --token-file. Else look at the log of that process.",
-      new FollowUps({ url }).command("info"),
+      new FollowUps({ url, tokenFile }).command("info"),
     ],
   };
 }

@@ -4,19 +4,18 @@ import { StoreError } from "../../log/store-errors.js";
 import { ListenError } from "../../rpc/port.js";
 import { TlsFilesError } from "../../rpc/tls-files.js";
 import { CliError } from "../cli-error.js";
+import type { ServeOptions } from "../commands/serve.js";
 import { connect } from "../connection.js";
 import { exitCodes } from "../exit-codes.js";
 import { FollowUps, quoteWord } from "../follow-up.js";
-import { kernelUrl, readKernelHint } from "../kernel-url.js";
+import { DEFAULT_HOST, kernelUrl, readKernelHint } from "../kernel-url.js";
 import { findListener } from "./find-listener.js";
 
-/** What was to be served where. */
-export interface ServePlace {
-  /** As given. */
-  readonly dir: string;
-  readonly host: string;
-  readonly port: number;
-}
+/** What was to be served where, as given. */
+export type ServePlace = Pick<
+  ServeOptions,
+  "dir" | "host" | "port" | "tokens" | "tlsCert" | "tlsKey" | "clientCa" | "allowHost"
+>;
 
 /** Who answers a probe for a kernel is waited for no longer. */
 const PROBE_MS = 2_000;
@@ -56,7 +55,7 @@ async function explainLocked(error: StoreLocked): Promise<CliError> {
   return refused(error, [new FollowUps({ url }).command("info")]);
 }
 
-async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<CliError> {
+async function explainTaken(error: ListenError, place: ServePlace): Promise<CliError> {
   const { host, port } = error;
   const url = kernelUrl(host, port);
   const storeId = await probeKernel(url);
@@ -67,7 +66,7 @@ async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<Cl
       ? `another program${process},`
       : `a Pawl kernel on store ${storeId}${process},`;
   const message = `Expected port ${port} of ${host} to be free, but ${who} listens there.`;
-  const elsewhere = `npx --no pawl serve --dir ${quoteWord(dir)} --port 0`;
+  const elsewhere = serveElsewhere(place);
   const join = new FollowUps({ url }).command("info");
   return new CliError(message, {
     exitCode: exitCodes.refused,
@@ -75,6 +74,20 @@ async function explainTaken(error: ListenError, { dir }: ServePlace): Promise<Cl
     next: [...(storeId === undefined ? [] : [join]), `${elsewhere}`],
     cause: error,
   });
+}
+
+/** The same again on a free port. All that guards it is restated: a line that is copied must not serve with less. */
+function serveElsewhere(place: ServePlace): string {
+  const { dir, host, tokens, tlsCert, tlsKey, clientCa, allowHost = [] } = place;
+  const given = [
+    ["--host", host === DEFAULT_HOST ? undefined : host],
+    ["--tls-cert", tlsCert],
+    ["--tls-key", tlsKey],
+    ["--client-ca", clientCa],
+    ...allowHost.map((name) => ["--allow-host", name] as const),
+  ] as const;
+  const options = given.flatMap(([option, value]) => (value === undefined ? [] : [option, value]));
+  return new FollowUps({ dir, tokens }).command("serve", [], ["--port", "0", ...options]);
 }
 
 /** The id of the store that a kernel at `url` serves; undefined when no kernel answers there. */

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import type { Rejection } from "../../core/rejection.js";
+import type { Timers } from "../../kernel/ports.js";
 import type { Credential } from "../access/credential.js";
 import { guardOf } from "../access/gate.js";
 import { StreamAccess } from "../access/stream-access.js";
@@ -8,6 +9,7 @@ import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
 import type { ByteStream, ByteStreamListener } from "../streams/byte-stream.js";
+import { cutUnread } from "./cut-unread.js";
 import { proofOf, requireOwnHost } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
@@ -22,7 +24,7 @@ export function byteHandler(
 ): handleBidiStreamingCall<Buffer, Buffer> {
   const guarded = guardOf(method);
   return (call) => {
-    const stream = new ByteCall(call);
+    const stream = new ByteCall(call, edge.timers);
     const { refusal } = edge.lifecycle;
     if (refusal !== undefined) {
       edge.meter.refused(refusal);
@@ -79,10 +81,12 @@ export function byteHandler(
 
 class ByteCall implements ByteStream {
   readonly #call: ServerDuplexStream<Buffer, Buffer>;
+  readonly #timers: Timers;
   #isEnded = false;
 
-  constructor(call: ServerDuplexStream<Buffer, Buffer>) {
+  constructor(call: ServerDuplexStream<Buffer, Buffer>, timers: Timers) {
     this.#call = call;
+    this.#timers = timers;
   }
 
   write(message: Buffer): boolean {
@@ -108,6 +112,7 @@ class ByteCall implements ByteStream {
     if (!this.#isEnded) {
       this.#isEnded = true;
       this.#call.emit("error", grpcStatus(rejection));
+      cutUnread(this.#call, this.#timers);
     }
   }
 }

@@ -18,6 +18,7 @@ import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { internalFault, tooLarge, unreadableMessage } from "../refusals.js";
 import type { StatusError } from "../status-error.js";
+import { cutUnread } from "./cut-unread.js";
 import { type AuthenticatedCall, proofOf, requireOwnHost } from "./grpc-proof.js";
 import { grpcStatus } from "./grpc-status.js";
 
@@ -190,6 +191,7 @@ function serve(
   const scope = new CallScope(credential, edge.lifecycle, (rejection) => {
     isFailed = true;
     call.emit("error", grpcStatus(rejection));
+    cutUnread(call, edge.timers);
   });
   call.on("cancelled", () => scope.cancel());
   pump(call, method, () => begin(scope), scope.signal).then(

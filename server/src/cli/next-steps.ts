@@ -1,0 +1,98 @@
+import type { FollowUps } from "./follow-up.js";
+
+/** What a step is made with. */
+type Steps = (followUps: FollowUps) => readonly string[];
+
+const readAgain = "Read it again, then decide anew by what it says now.";
+
+/** What may be done after a refusal, by its reason: sentences, or commands as they are typed. docs/errors has a page for each. */
+const steps: Readonly<Record<string, Steps>> = {
+  PAWL_ANSWER_REFUSED: (f) => [
+    "Correct the answer by the schema of the question.",
+    f.command("inputs list"),
+  ],
+  PAWL_BLOB_NOT_FOUND: () => ["Ask with the run and the hash of one and the same reference."],
+  PAWL_DATA_LOSS: (f) => [
+    "Leave the decision to whoever operates the kernel: a better copy of its folder, or pawl restore.",
+    f.command("info"),
+  ],
+  PAWL_DISK_LOW: (f) => [
+    "Free some space on the kernel's disk; running work goes on meanwhile.",
+    f.command("info"),
+  ],
+  PAWL_FINGERPRINT_CONFLICT: () => [
+    "Give another content another id; the same request is built from the same values.",
+  ],
+  PAWL_ILLEGAL_TRANSITION: (f) => [readAgain, f.command("reviews list")],
+  PAWL_INPUT_NOT_FOUND: (f) => [f.command("inputs list")],
+  PAWL_INTERNAL: (f) => [
+    "Report it with what the kernel's log says. A run that was set aside has a review.",
+    f.command("reviews list"),
+  ],
+  PAWL_INVALID_FIELD: () => [
+    "Correct the value and give the command again; --help names the bounds.",
+  ],
+  PAWL_INVALID_PAGE_TOKEN: () => ["List again from the beginning."],
+  PAWL_INVALID_POSITION: () => ["Watch again without a position."],
+  PAWL_LEASE_LOST: () => ["Leave the task: another attempt has it, or it has ended."],
+  PAWL_NAMESPACE_NOT_FOUND: (f) => [f.command("namespace list")],
+  PAWL_NOT_ENTITLED: () => [
+    "Ask one of those whom the message names, or use a token of one of them.",
+  ],
+  PAWL_OPERATIONS_UNSETTLED: (f) => [
+    "Settle its operations first: resolve their reviews.",
+    f.command("reviews list"),
+  ],
+  PAWL_OPERATION_NOT_FOUND: (f) => [f.command("op list")],
+  PAWL_OVERLOADED: (f) => [f.command("info")],
+  PAWL_PERMISSION_DENIED: () => [
+    "Use a token that has the role (--token-file), or have one made: pawl token create.",
+  ],
+  PAWL_POSITION_TRIMMED: (f) => [
+    "Watch again without a position, and read what came before.",
+    f.command("run list"),
+  ],
+  PAWL_PROPOSAL_CLOSED: (f) => [
+    "What was rejected, expired, revoked or stale must be proposed anew.",
+    f.command("approvals list"),
+  ],
+  PAWL_PROPOSAL_NOT_FOUND: (f) => [f.command("approvals list")],
+  PAWL_READ_ONLY: (f) => [
+    "Give the same command again once whoever operates the kernel has decided.",
+    f.command("info"),
+  ],
+  PAWL_REVIEW_NOT_FOUND: (f) => [f.command("reviews list")],
+  PAWL_RUN_EXISTS: () => ["Use another id, or start without --on-existing refuse."],
+  PAWL_RUN_NOT_FOUND: (f) => [f.command("run list")],
+  PAWL_RUN_OVER: (f) => ["To do the work again, start it under another id.", f.command("run list")],
+  PAWL_STALE_INTENT: () => ["Leave it: the latest call tells the outcome."],
+  PAWL_STALE_VERSION: () => [readAgain],
+  PAWL_STORE_DAMAGED: () => [
+    "Keep a copy of the kernel's data folder as it is, and have it verified: pawl doctor, pawl verify.",
+  ],
+  PAWL_STORE_FAILED: () => ["Look at the disk and at the kernel's log, then start it again."],
+  PAWL_STORE_REWOUND: (f) => [
+    "Read anew, then watch again without a position.",
+    f.command("run list"),
+  ],
+  PAWL_TASK_NOT_FOUND: () => ["Name a task as pawl run show lists it."],
+  PAWL_TOO_EARLY: () => ["Wait as long as is said, then give the same command again."],
+  PAWL_TOO_LARGE: () => [
+    "Ask for less at once, or keep the content elsewhere and pass a reference.",
+  ],
+  PAWL_UNAUTHENTICATED: () => [
+    "Name the file of a token that counts: --token-file FILE, or PAWL_TOKEN. pawl token list shows which do.",
+  ],
+  PAWL_UNAVAILABLE: (f) => [f.command("info")],
+  PAWL_WATCHER_TOO_SLOW: () => [
+    "Watch again from the position that the message names, and read faster.",
+  ],
+};
+
+/** What may be done after a refusal. Of a reason that a newer kernel gives, what always holds. */
+export function nextAfter(reason: string, followUps: FollowUps): readonly string[] {
+  const known = Object.hasOwn(steps, reason) ? steps[reason] : undefined;
+  return (
+    known?.(followUps) ?? ["This pawl does not know the reason: use one as new as the kernel."]
+  );
+}
