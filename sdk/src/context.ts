@@ -2,6 +2,7 @@ import type { ApproveOptions, Said } from "./approval.js";
 import type { Duration } from "./duration.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./messages.js";
 import type { Operation } from "./operation.js";
+import type { RunAskedToStop, RunSignalled, TellRunOptions } from "./other-runs.js";
 import type { EmitOptions, Emitted } from "./output.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
@@ -173,6 +174,27 @@ export interface TaskContext {
    * @param name Its identity in the task. The same name with another question, addressee or schema is refused.
    */
   ask<T = unknown>(name: string, options: AskOptions<T>): Promise<Answer<T>>;
+  /**
+   * Sends a signal to another run of this namespace, once: code that runs again sends nothing again, and gets what became of it. The kernel keeps it
+   * until the other run has recorded it, through restarts, and also when this run ends first. Where the answer is not there at once the code waits
+   * for it, as in `sleep`.
+   *
+   * @param name Name of the signal, and of the call in the task: to send two of one name, to one run or several, give each a `key`.
+   * @param payload JSON, at most 32 KiB. Undefined: none.
+   * @throws Conflict when another run or content is recorded under the name and key; or the attempt's end.
+   */
+  signalRun(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options?: TellRunOptions,
+  ): Promise<RunSignalled>;
+  /**
+   * Asks another run of this namespace to stop, once, as `signalRun` sends: with its grace and its clean-up, as if a person had cancelled it.
+   *
+   * @param reason For people. At most 1,000 bytes.
+   */
+  cancelRun(runId: string, reason?: string, options?: TellRunOptions): Promise<RunAskedToStop>;
   /** Waits until a point in time; a past one is over at once. Otherwise as `sleep`. */
   sleepUntil(name: string, time: Date, options?: SleepOptions): Promise<void>;
 }

@@ -105,6 +105,7 @@ export {
   operation,
   type SinkSettings,
 } from "./operation.js";
+export type { RunAskedToStop, RunSignalled, TellRunOptions } from "./other-runs.js";
 export {
   fetchOutcome,
   type HttpOutcomeOptions,

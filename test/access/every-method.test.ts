@@ -43,6 +43,7 @@ const mayCall: Readonly<Record<string, string>> = {
   ReportOutputs: "w",
   RenewLeases: "w",
   RecordSteps: "w",
+  RecordObligations: "w",
   GetRecords: "w",
   CallTasks: "w",
   DeclareWaits: "w",

@@ -26,6 +26,7 @@ function faulted(heard: string[]): Scenario {
     cancelAsked: () => undefined,
     outcomeCame: () => undefined,
     proposalMoved: () => undefined,
+    obliged: () => undefined,
     runClosed: () => undefined,
   };
   const plan = planOf({ ready: {}, held: {}, backoff: {}, done: {}, blocked: { needs: ["held"] } });

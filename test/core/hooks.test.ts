@@ -37,6 +37,7 @@ function announced(given: readonly EventBody[], ...events: readonly EventBody[])
     cancelAsked: (_run, task) => heard.push(`asked ${task} to stop`),
     outcomeCame: () => undefined,
     proposalMoved: () => undefined,
+    obliged: () => undefined,
     runClosed: () => heard.push("closed"),
   };
   const scenario = Scenario.started(

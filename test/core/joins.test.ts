@@ -54,6 +54,7 @@ describe("a task that needs others", () => {
       cancelAsked: () => undefined,
       outcomeCame: () => undefined,
       proposalMoved: () => undefined,
+      obliged: () => undefined,
       runClosed: () => undefined,
     };
     const names = Array.from({ length: 20 }, (_, number) => `t${number}`);

@@ -4,8 +4,14 @@ import { decide } from "@pawl/server/core/decide.js";
 import { limits } from "@pawl/server/core/limits.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
 import { describe, expect, it } from "vitest";
-import { intend, recordStep } from "./support/commands.js";
-import { declared, leased, observedResult, stepRecorded } from "./support/events.js";
+import { intend, makeObligation, recordStep } from "./support/commands.js";
+import {
+  declared,
+  leased,
+  obligationMade,
+  observedResult,
+  stepRecorded,
+} from "./support/events.js";
 import { Scenario } from "./support/scenario.js";
 import { START_MS, sha256 } from "./support/values.js";
 
@@ -81,6 +87,15 @@ describe("a full run", () => {
     expect(outcome(state, recordStep(1, { name: "one more" }))).toBe("PAWL_TOO_LARGE");
     expect(outcome(state, recordStep(1))).toBe("existing");
     expect(outcome(state, recordStep(2, { name: "one more" }))).toBe("PAWL_LEASE_LOST");
+  });
+
+  it("makes no more obligations, but says that a recorded one exists", () => {
+    const { state } = Scenario.ofOne().given(leased(0, 1), obligationMade(1));
+    fill(state.obligations, limits.obligationsMax - 1);
+    expect(outcome(state, makeObligation(1, { name: "last" }))).toBe("recorded");
+    fill(state.obligations, limits.obligationsMax);
+    expect(outcome(state, makeObligation(1, { name: "one more" }))).toBe("PAWL_TOO_LARGE");
+    expect(outcome(state, makeObligation(1))).toBe("existing");
   });
 
   it("takes no more operations, but goes on with a known one", () => {

@@ -85,6 +85,7 @@ describe("docs/guide/any-language.md", () => {
       "ClaimTasks",
       "RenewLeases",
       "RecordSteps",
+      "RecordObligations",
       "IntendOperation",
       "ObserveOperation",
       "ReportOutputs",

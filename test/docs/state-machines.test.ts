@@ -1,4 +1,8 @@
 import {
+  inputStatusName,
+  inputTransitions,
+  obligationStatusName,
+  obligationTransitions,
   operationStatusName,
   operationTransitions,
   proposalStatusName,
@@ -29,7 +33,7 @@ function finals<S extends number>(
   return [...table].filter(([, next]) => next.length === 0).map(([status]) => nameOf(status));
 }
 
-/** The transitions in the diagram of an entity, in the order of the page: tasks, runs, operations, proposals. */
+/** The transitions in the diagram of an entity, in the order of the page. */
 function drawn(index: number): string[] {
   const diagrams = readFences(page).filter(({ language }) => language === "mermaid");
   return [...(diagrams[index]?.text ?? "").matchAll(/^ *(\w+) --> (\w+)$/gm)].map(
@@ -57,6 +61,16 @@ const entities = [
     heading: "Proposal",
     allowed: pairs(proposalTransitions, proposalStatusName),
     final: finals(proposalTransitions, proposalStatusName),
+  },
+  {
+    heading: "Input request",
+    allowed: pairs(inputTransitions, inputStatusName),
+    final: finals(inputTransitions, inputStatusName),
+  },
+  {
+    heading: "Obligation",
+    allowed: pairs(obligationTransitions, obligationStatusName),
+    final: finals(obligationTransitions, obligationStatusName),
   },
 ];
 

@@ -1,8 +1,10 @@
+import type { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
 import {
+  obligationTransitions,
   operationTransitions,
   proposalTransitions,
   runTransitions,
@@ -16,16 +18,18 @@ import { effectPlan, plan, startOf } from "./support/starts.js";
 import { play, withRestarts } from "./support/turns.js";
 
 describe("the sequences of these tests", () => {
-  it("reach every event and every state of runs, tasks and operations", () => {
+  it("reach every event and every state of runs, tasks, operations, proposals and obligations", () => {
     const events = new Set<string>();
     const tasks = new Set<TaskStatus>();
     const operations = new Set<OperationStatus>();
     const runs = new Set<RunStatus>();
+    const obligations = new Set<ObligationStatus>();
     const watch = (run: MutableRun, { body }: Recorded): void => {
       events.add(body.case);
       runs.add(run.status);
       for (const { status } of run.tasks) tasks.add(status);
       for (const { status } of run.operations) operations.add(status);
+      for (const { status } of run.obligations) obligations.add(status);
     };
     const proposals = new Set<ProposalStatus>();
     for (const moves of fc.sample(approvalMoves, { numRuns: 1500, seed: 7 })) {
@@ -50,6 +54,7 @@ describe("the sequences of these tests", () => {
     expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
     expect([...runs].toSorted()).toEqual([...runTransitions.keys()].toSorted());
     expect([...operations].toSorted()).toEqual([...operationTransitions.keys()].toSorted());
+    expect([...obligations].toSorted()).toEqual([...obligationTransitions.keys()].toSorted());
   });
 });
 
@@ -85,5 +90,7 @@ const allEvents = [
   "proposalEnded",
   "namespaceCreated",
   "signalReceived",
+  "obligationMade",
+  "obligationSettled",
   "inputAnswered",
 ];

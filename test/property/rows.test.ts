@@ -1,5 +1,6 @@
 import {
   decodeInputRow,
+  decodeObligationRow,
   decodeOperationRow,
   decodeProposalRow,
   decodeReviewRow,
@@ -9,6 +10,7 @@ import {
   decodeTaskRow,
   decodeWaitRow,
   encodeInputRow,
+  encodeObligationRow,
   encodeOperationRow,
   encodeProposalRow,
   encodeReviewRow,
@@ -49,6 +51,7 @@ function throughDisk(rows: RunRows): RunRows {
     proposals: rows.proposals.map((row) => decodeProposalRow(encodeProposalRow(row))),
     signals: rows.signals.map((row) => decodeSignalRow(encodeSignalRow(row))),
     inputs: rows.inputs.map((row) => decodeInputRow(encodeInputRow(row))),
+    obligations: rows.obligations.map((row) => decodeObligationRow(encodeObligationRow(row))),
   };
 }
 
@@ -66,7 +69,7 @@ function expectRestored(run: MutableRun): void {
   const alone = {
     run: inside,
     ...{ tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] },
-    ...{ signals: [], inputs: [] },
+    ...{ signals: [], inputs: [], obligations: [] },
   };
   expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
 }

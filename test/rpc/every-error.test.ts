@@ -9,7 +9,8 @@ import { adminCases } from "./support/admin-cases.js";
 import { approvalCases } from "./support/approval-cases.js";
 import type { Case, World } from "./support/error-case.js";
 import { claim, complete, leasedRun, oneTask, textOf } from "./support/fixtures.js";
-import { itemCases } from "./support/item-cases.js";
+import { itemCases as batchCases } from "./support/item-cases.js";
+import { obligationCases } from "./support/obligation-cases.js";
 import { codeAndReason } from "./support/refusal.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
@@ -30,6 +31,8 @@ const cases: readonly Case[] = [
   ...approvalCases,
   ...adminCases,
 ];
+
+const itemCases = [...batchCases, ...obligationCases];
 
 describe.each(["grpc", "json"] as const)("over %s", (protocol) => {
   let server: TestServer;

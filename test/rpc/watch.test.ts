@@ -110,6 +110,7 @@ const event: WatchedEvent = {
   taskName: () => "t",
   operationKey: () => "",
   proposal: () => undefined,
+  obligation: () => undefined,
   review: () => undefined,
   event: { sequence: 1, number: 1, atMs: 1, body: { case: "taskReady", value: { task: 0 } } },
 };

@@ -1,6 +1,12 @@
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
-import type { DependencyOutput, Offer, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import type {
+  DependencyOutput,
+  ObligationItem,
+  Offer,
+  WaitOutcome,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../abort-reasons.js";
 import type { ApproveOptions, Said } from "../approval.js";
 import type {
@@ -14,6 +20,7 @@ import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
+import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../other-runs.js";
 import type { EmitOptions } from "../output.js";
 import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
@@ -35,6 +42,15 @@ import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { Steps } from "./steps.js";
+import {
+  answerCall,
+  askedAs,
+  cancelItem,
+  readStatus,
+  readAnswer as readTold,
+  signalItem,
+  signalledAs,
+} from "./tell-run.js";
 import { type Origin, originOf } from "./trace-spans.js";
 import { askCall, readAnswer, readSignal, signalCall } from "./wait-calls.js";
 import { type Suspension, type WaitCall, Waits } from "./waits.js";
@@ -63,6 +79,7 @@ export class AttemptContext implements TaskContext {
   #emitter: Emitter | undefined;
   #performed: Names | undefined;
   #approvals: Names | undefined;
+  #told: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
   #origin: Origin | undefined;
 
@@ -285,6 +302,45 @@ export class AttemptContext implements TaskContext {
         guards: await presentGuards(guards),
       }));
     return { ...said, status: "approved", perform };
+  }
+
+  async signalRun(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    { key }: TellRunOptions = {},
+  ): Promise<RunSignalled> {
+    const call = `signal "${name}" to run "${runId}"`;
+    const make = (): ObligationItem => signalItem({ runId, name, key }, payload);
+    return signalledAs(await this.#tell(call, make));
+  }
+
+  async cancelRun(
+    runId: string,
+    reason = "",
+    { key }: TellRunOptions = {},
+  ): Promise<RunAskedToStop> {
+    const make = (): ObligationItem => cancelItem({ runId, name: runId, key }, reason);
+    return askedAs(await this.#tell(`cancellation of run "${runId}"`, make));
+  }
+
+  /** Tells another run something. Its answer is usually there at once; else the code waits for it. */
+  async #tell(call: string, make: () => ObligationItem): Promise<ObligationStatus> {
+    const { obligation, status } = await this.#track(call, async () => {
+      const item = make();
+      this.#told ??= new Names();
+      const giveBack = this.#told.take(`${item.order.case} to another run`, item.name, item.key);
+      try {
+        const { lease, port, state } = this.#options;
+        return readTold(await port.tellRun(lease, item, state.seenThrough), { lease, state });
+      } catch (thrown) {
+        giveBack();
+        throw thrown;
+      }
+    });
+    return status === ObligationStatus.OPEN
+      ? await this.#wait(() => answerCall(obligation), readStatus)
+      : status;
   }
 
   /** Waits for something; the attempt is given back while there is nothing else to do. */

@@ -1,7 +1,7 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { EmitItem } from "@pawl/proto/v1/worker_service_pb.js";
+import type { EmitItem, ObligationItem } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -18,6 +18,8 @@ export interface StepToRecord {
 export interface AttemptPort {
   /** Sends a step; resolves with the kernel's answer. */
   recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer>;
+  /** Sends something to another run; resolves with the kernel's answer. */
+  tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer>;
   /** Sends progress. */
   progress(lease: Lease, progress: Payload): void;
   /** Sends live output. */

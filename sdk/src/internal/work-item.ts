@@ -3,6 +3,8 @@ import type { IntentAnswer } from "@pawl/proto/v1/operation_pb.js";
 import { LeaseLostSchema, type Rejection, RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import type {
   IntentItem,
+  ObligationAnswer,
+  ObligationItem,
   ObservationItem,
   ReconciliationItem,
   ReleaseItem,
@@ -21,6 +23,7 @@ export type ItemBody =
   | { readonly kind: "intent"; readonly message: IntentItem }
   | { readonly kind: "observation"; readonly message: ObservationItem }
   | { readonly kind: "reconciliation"; readonly message: ReconciliationItem }
+  | { readonly kind: "obligation"; readonly message: ObligationItem }
   | { readonly kind: "report"; readonly message: ReportItem }
   | { readonly kind: "suspend"; readonly message: SuspendItem }
   | { readonly kind: "release"; readonly message: ReleaseItem };
@@ -32,6 +35,7 @@ export interface ItemAnswer {
   readonly rejection: Rejection | undefined;
   readonly intent: IntentAnswer | undefined;
   readonly step: StepRecord | undefined;
+  readonly obligation?: ObligationAnswer | undefined;
   /** When the item was sent last, by the monotonic clock. */
   readonly sentAtMs: number;
 }
@@ -59,6 +63,9 @@ export function putItem(request: WorkRequest, body: ItemBody): void {
       return;
     case "reconciliation":
       request.reconciliations.push(body.message);
+      return;
+    case "obligation":
+      request.obligations.push(body.message);
       return;
     case "report":
       request.reports.push(body.message);

@@ -11,6 +11,7 @@ import {
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import {
   type EmitItem,
+  type ObligationItem,
   ProgressItemSchema,
   StepItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
@@ -62,6 +63,19 @@ export class WorkPort implements AttemptPort {
         return { kind: "step", message: item };
       };
       this.#stream.send(lease, bytes, make, resolve);
+    });
+  }
+
+  tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer> {
+    const { order } = item;
+    const content = order.case === "signal" ? payloadBytes(order.value.payload) : 1_000;
+    return new Promise((resolve) => {
+      const make = (correlation: number): ItemBody => {
+        const { handle, leaseVersion } = lease;
+        const sent = { handle, leaseVersion, correlation, seenThrough };
+        return { kind: "obligation", message: Object.assign(item, sent) };
+      };
+      this.#stream.send(lease, 500 + content, make, resolve);
     });
   }
 

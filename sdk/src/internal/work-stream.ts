@@ -267,8 +267,8 @@ export class WorkStream {
         step: undefined,
       });
     }
-    for (const { correlation, existing, rejection, intent, step } of response.results) {
-      this.#settle(correlation, { existing, rejection, intent, step });
+    for (const { correlation, existing, rejection, intent, step, obligation } of response.results) {
+      this.#settle(correlation, { existing, rejection, intent, step, obligation });
     }
     if (response.ping !== 0) {
       this.post((outbox) => outbox.pong(response.ping));

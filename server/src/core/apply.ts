@@ -2,6 +2,7 @@ import { applyCallsCancelled, applyTasksCalled } from "./apply/calls.js";
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import { applyInputAnswered } from "./apply/inputs.js";
+import { applyObligationMade, applyObligationSettled } from "./apply/obligations.js";
 import { applyOperationEvent } from "./apply/operations.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
@@ -215,6 +216,12 @@ function applyToRun(
     case "proposalDecided":
     case "proposalEnded":
       applyProposalEvent(run, body, meta, hooks);
+      break;
+    case "obligationMade":
+      applyObligationMade(run, body.value, meta, hooks);
+      break;
+    case "obligationSettled":
+      applyObligationSettled(run, body.value, meta);
       break;
     case "runRestarted":
       applyRunRestarted(run, body.value, meta, hooks);

@@ -1,5 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { ObligationSourceShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type {
   PlanTaskShape,
@@ -44,7 +46,9 @@ export type Command =
   | DecideProposal
   | WithdrawProposal
   | RevokeApproval
-  | ExpireProposals;
+  | ExpireProposals
+  | MakeObligation
+  | SettleObligation;
 
 /** A task by number or by name. */
 export type TaskRef = number | string;
@@ -65,7 +69,7 @@ export interface StartRun {
   /** Tells this request from a second one. Empty: it has none. */
   readonly requestId: string;
   /** A signal sent with the start; undefined: none. */
-  readonly signal?: Omit<SendSignal, "kind" | "expectedVersion"> | undefined;
+  readonly signal?: Omit<SendSignal, "kind" | "expectedVersion" | "from"> | undefined;
 }
 
 /** Gives a READY task to a worker. Made by the dispatcher alone. */
@@ -125,6 +129,8 @@ export type WaitSubject =
     }
   /** The decision about a proposal of the run, by its number. */
   | { readonly case: "proposal"; readonly ofRun: number; readonly proposal: number }
+  /** The answer of another run to what it was sent, by the number of the obligation. */
+  | { readonly case: "obligation"; readonly obligation: number }
   | SignalToWaitFor
   | InputToAskFor;
 
@@ -188,8 +194,11 @@ export interface SendSignal {
   readonly kind: "SendSignal";
   readonly name: string;
   readonly payload: Uint8Array | undefined;
+  /** Empty when a run sends it. */
   readonly requestId: string;
   readonly expectedVersion: number | undefined;
+  /** The obligation of the run that sends it; absent: no run does. */
+  readonly from?: ObligationSourceShape | undefined;
 }
 
 /** Answers or declines an input request. */
@@ -340,6 +349,8 @@ export interface CancelRun {
   readonly kind: "CancelRun";
   readonly expectedVersion: number | undefined;
   readonly reason: string;
+  /** The obligation of the run that asks; absent: no run does. */
+  readonly from?: ObligationSourceShape | undefined;
 }
 
 /** Ends a run at once. */
@@ -422,4 +433,34 @@ export interface RevokeApproval extends OfProposal {
 /** Says that proposals may be over. Only those that are by `nowMs` end. */
 export interface ExpireProposals {
   readonly kind: "ExpireProposals";
+}
+
+/** What another run is asked to do. */
+export type ObligationOrder =
+  | {
+      readonly case: "signal";
+      readonly signal: string;
+      readonly payload: Uint8Array | undefined;
+    }
+  | { readonly case: "cancel"; readonly reason: string };
+
+/** Records that the run owes another one something. */
+export interface MakeObligation {
+  readonly kind: "MakeObligation";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly name: string;
+  readonly key: string | undefined;
+  /** The receiver, in the namespace of the run. */
+  readonly runId: string;
+  readonly order: ObligationOrder;
+  readonly seenThrough: number;
+}
+
+/** Records what the receiver of an obligation answered. Made by the kernel alone. */
+export interface SettleObligation {
+  readonly kind: "SettleObligation";
+  readonly obligation: number;
+  /** Not OPEN. */
+  readonly status: ObligationStatus;
 }

@@ -13,6 +13,7 @@ import { decideCancelRun, decideTerminateRun } from "./decide/end-run.js";
 import { decideFireDeadline } from "./decide/fire-deadline.js";
 import { decideIntendOperation } from "./decide/intend-operation.js";
 import { decideLeaseTask } from "./decide/lease-task.js";
+import { decideMakeObligation } from "./decide/make-obligation.js";
 import { decideObserveOperation } from "./decide/observe-operation.js";
 import { decidePauseRun, decideResumeRun } from "./decide/pause-run.js";
 import { decideProposeAction } from "./decide/propose-action.js";
@@ -22,6 +23,7 @@ import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
 import { decideSendSignal } from "./decide/send-signal.js";
+import { decideSettleObligation } from "./decide/settle-obligation.js";
 import { decideStartRun } from "./decide/start-run.js";
 import { decideDeclareWaits, decideSuspendTask } from "./decide/suspend-task.js";
 import type { Decision } from "./decision.js";
@@ -89,6 +91,10 @@ export function decide(
       return decideRevokeApproval(run, command, ctx);
     case "ExpireProposals":
       return decideExpireProposals(run, ctx);
+    case "MakeObligation":
+      return decideMakeObligation(run, command, ctx);
+    case "SettleObligation":
+      return decideSettleObligation(run, command);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { EventBody } from "./event.js";
 import type { Rejection } from "./rejection.js";
-import type { Operation, Proposal, Review, Step } from "./state.js";
+import type { Obligation, Operation, Proposal, Review, Step } from "./state.js";
 
 /** What the caller of an intent must do now; the edge turns it into `pawl.v1.IntentAnswer`. */
 export type IntentReply =
@@ -32,6 +32,8 @@ export interface Reply {
   readonly review?: Review;
   /** The proposal, for the commands about one. */
   readonly proposal?: Proposal;
+  /** Number of the obligation, for MakeObligation. Where it stands is read from the state: it may have been answered at once. */
+  readonly obligation?: Obligation["number"];
 }
 
 /** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection. */

@@ -3,6 +3,7 @@ import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { findCallViolations, findLeftCalls } from "./invariants/calls.js";
 import { findMessageViolations, findUnfinishedMessages } from "./invariants/messages.js";
+import { findObligationViolations, findUnheardAnswers } from "./invariants/obligations.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
@@ -28,6 +29,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findWaitViolations(run),
     ...findProposalViolations(run),
     ...findMessageViolations(run),
+    ...findObligationViolations(run),
   ];
 }
 
@@ -57,6 +59,7 @@ export function findUnfinished(run: Run): readonly Violation[] {
     ...moot,
     ...findLeftCalls(run),
     ...findUnfinishedMessages(run),
+    ...findUnheardAnswers(run),
     ...findNeedlessProposals(run),
     ...findUnfinishedRun(run),
   ];

@@ -51,6 +51,8 @@ export const limits = {
   schemaBytesMax: 16_384,
   /** An answer that a schema is to check. */
   checkedAnswerBytesMax: 262_144,
+  /** Obligations of one run and its earlier incarnations, those included that were answered. */
+  obligationsMax: 100_000,
   /** Operations of one run. */
   operationsMax: 100_000,
   /** Channels of live output under one lease. */

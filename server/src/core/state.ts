@@ -1,5 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type {
+  ObligationDeclarationShape,
+  ObligationSourceShape,
   OperationDeclarationShape,
   ProposalDeclarationShape,
   WaitDeclarationShape,
@@ -8,6 +10,7 @@ import type {
 import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { InputStatus } from "@pawl/proto/v1/input_pb.js";
+import type { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type {
   PlanTaskShape,
@@ -94,7 +97,7 @@ export interface MutableRun {
   openProposals: Set<number>;
   /** Signals, also of earlier incarnations: they keep their numbers, so that no request of one is ever taken for new. */
   signals: MutableSignal[];
-  /** Signal numbers by the id of their request. */
+  /** Signal numbers by `signalRequest`. */
   signalsByRequest: Map<string, number>;
   /** Derived: numbers of the signals that no wait has taken, by name, in order. */
   keptSignals: Map<string, number[]>;
@@ -103,6 +106,12 @@ export interface MutableRun {
   /** Derived: what they take, in bytes; see `signalBytes`. */
   keptSignalBytes: number;
   inputs: MutableInput[];
+  /** What it owes or owed other runs, also in earlier incarnations: numbers never come again, so that no receiver takes one for another. */
+  obligations: MutableObligation[];
+  /** Numbers of those of this incarnation by `obligationIdentity`. */
+  obligationsByIdentity: Map<string, number>;
+  /** Derived: numbers of those that no receiver has answered yet. */
+  openObligations: Set<number>;
 }
 
 /** That a run is paused. */
@@ -305,12 +314,31 @@ export interface MutableProposal {
   intentId: string;
 }
 
+/** What the run owes another, or owed it. Its declaration never changes while it may be asked for. */
+export interface MutableObligation {
+  number: number;
+  declaration: ObligationDeclarationShape;
+  status: ObligationStatus;
+  madeAtMs: number;
+  /** Event number of that. */
+  madeEvent: number;
+  /** When the receiver's answer was recorded; 0 while it is open. */
+  settledAtMs: number;
+  /** Event number of that; 0 while it is open. */
+  settledEvent: number;
+  /** True when an earlier incarnation made it: no code of this one asks for it. */
+  earlier: boolean;
+}
+
 /** A signal. */
 export interface MutableSignal {
   number: number;
   name: string;
   payload: Uint8Array | undefined;
+  /** Empty when a run sent it. */
   requestId: string;
+  /** The obligation of the run that sent it; undefined: no run did. */
+  from: ObligationSourceShape | undefined;
   principal: string;
   receivedAtMs: number;
   /** SHA-256 of its content; empty when there was none. */
@@ -367,6 +395,9 @@ export type Signal = DeepReadonly<MutableSignal>;
 /** What deciders see of an input request. */
 export type Input = DeepReadonly<MutableInput>;
 
+/** What deciders see of an obligation. */
+export type Obligation = DeepReadonly<MutableObligation>;
+
 /** What deciders see of a proposal. */
 export type Proposal = DeepReadonly<MutableProposal>;
 
@@ -378,6 +409,29 @@ export function stepIdentity(task: number, name: string, key: string | undefined
 /** Identity of a wait in its run: task, name, and whether and which key. Lengths make it injective. */
 export function waitIdentity(task: number, name: string, key: string | undefined): string {
   return stepIdentity(task, name, key);
+}
+
+/** Identity of an obligation among those of its incarnation: task, kind of order, name, and whether and which key. */
+export function obligationIdentity({
+  task,
+  name,
+  key,
+  order,
+}: Pick<Obligation["declaration"], "task" | "name" | "key"> & {
+  readonly order: { readonly case: string | undefined };
+}): string {
+  return `${order.case} ${stepIdentity(task, name, key)}`;
+}
+
+/** By what a signal is known when it comes again: the id of its request, or the obligation of the run that sent it. Ids hold no NUL. */
+export function signalRequest({
+  requestId,
+  from,
+}: {
+  readonly requestId: string;
+  readonly from?: Signal["from"];
+}): string {
+  return from === undefined ? requestId : `\0${from.run}/${from.obligation}`;
 }
 
 /** What a kept signal takes, in bytes: its name, its content, and a little for itself. */

@@ -1,4 +1,5 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
@@ -78,6 +79,19 @@ export const inputTransitions: TransitionTable<InputStatus> = new Map<
   [I.WITHDRAWN, []],
 ]);
 
+const B = ObligationStatus;
+/** States of an obligation. */
+export const obligationTransitions: TransitionTable<ObligationStatus> = new Map<
+  ObligationStatus,
+  readonly ObligationStatus[]
+>([
+  [B.OPEN, [B.DELIVERED, B.RUN_OVER, B.NOT_FOUND, B.FULL]],
+  [B.DELIVERED, []],
+  [B.RUN_OVER, []],
+  [B.NOT_FOUND, []],
+  [B.FULL, []],
+]);
+
 /** True when `to` may follow `from`. */
 export function isLegal<S extends number>(table: TransitionTable<S>, from: S, to: S): boolean {
   return table.get(from)?.includes(to) ?? false;
@@ -123,6 +137,10 @@ export function runStatusName(status: RunStatus): string {
 /** Name of an input request's state without its prefix, for sentences. */
 export function inputStatusName(status: InputStatus): string {
   return nameOf(I, status);
+}
+/** Name of an obligation's state without its prefix, for sentences. */
+export function obligationStatusName(status: ObligationStatus): string {
+  return nameOf(B, status);
 }
 /** Name of an operation's state without its prefix, for sentences. */
 export function operationStatusName(status: OperationStatus): string {

@@ -12,6 +12,8 @@ export function describeSubject(subject: WaitSubject | DeclaredSubject): string 
       return "timer";
     case "proposal":
       return `proposal ${"proposal" in subject ? subject.proposal : subject.value.proposal}`;
+    case "obligation":
+      return `obligation ${"value" in subject ? subject.value.obligation : subject.obligation}`;
     case "signal":
       return `signal ${"value" in subject ? subject.value.signal : subject.signal}`;
     case "input":
@@ -29,6 +31,8 @@ export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): 
   switch (subject.case) {
     case "proposal":
       return `proposal:${subject.value.proposal}`;
+    case "obligation":
+      return `obligation:${subject.value.obligation}`;
     case "signal":
       return `signal ${subject.value.signal}`;
     case "input":

@@ -12,6 +12,7 @@ import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import type { FaultLog } from "./fault-log.js";
 import type { KernelClock } from "./kernel-clock.js";
+import type { Obligations } from "./obligations.js";
 import type { OpenWork } from "./open-work.js";
 import type { Outcome, Receiver } from "./outcome.js";
 import type { Random } from "./ports.js";
@@ -28,6 +29,7 @@ export interface DeciderParts {
   readonly random: Random;
   readonly residency: Residency;
   readonly work: OpenWork;
+  readonly obligations: Obligations;
   readonly turns: Turns;
   readonly faults: FaultLog;
   readonly waiters: Waiters;
@@ -72,6 +74,7 @@ export class Decider {
       }
       return decision;
     });
+    this.#parts.obligations.pay();
     return toOutcome(decided, resident);
   }
 

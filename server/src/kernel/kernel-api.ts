@@ -1,7 +1,7 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
-import type { Proposal, Review, Run } from "../core/state.js";
+import type { Obligation, Proposal, Review, Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, Target } from "./outcome.js";
@@ -138,6 +138,8 @@ export interface WatchedEvent {
   readonly incarnation: number;
   readonly taskName: (number: number) => string;
   readonly operationKey: (number: number) => string;
+  /** What the run owes or owed another; its state may be later than the event. */
+  readonly obligation: (number: number) => Obligation | undefined;
   /** What a proposal of the run is; its state may be later than the event. */
   readonly proposal: (number: number) => Proposal | undefined;
   /** What a review of the run is; its state may be later than the event. */

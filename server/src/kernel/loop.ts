@@ -10,6 +10,7 @@ import { findForWork } from "./find-for-work.js";
 import type { KernelClock } from "./kernel-clock.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
 import { isNewWork } from "./new-work.js";
+import { Obligations } from "./obligations.js";
 import { OpenWork } from "./open-work.js";
 import { damaged, type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
 import { ParkedCommands, parkedWait, parkingOf } from "./parked-commands.js";
@@ -39,6 +40,8 @@ export class Loop {
   readonly clock: KernelClock;
   readonly residency: Residency;
   readonly work: OpenWork;
+  /** What runs owe each other. */
+  readonly obligations: Obligations;
   readonly waiters: Waiters = new Waiters();
   readonly promises: PromiseReceiver = new PromiseReceiver();
   readonly plans: PlanCache;
@@ -61,6 +64,16 @@ export class Loop {
     this.residency = parts.residency;
     this.plans = parts.plans;
     this.numbers = new RunNumbers(parts.nextRunNumber);
+    this.obligations = new Obligations({
+      timers: parts.timers,
+      faults: this.faults,
+      findSender: (runNumber) => findForWork(this, runNumber),
+      findReceiver: (target) => this.find(target),
+      decideOn: (resident, command, caller) => this.decideOn(resident, command, caller),
+      isWorking: () => this.#failure === undefined && this.#held === undefined,
+      schedule: () => this.schedule(),
+      fail: (error) => this.fail(error),
+    });
     this.work = new OpenWork({
       timers: parts.timers,
       now: () => this.clock.now(),
@@ -73,6 +86,7 @@ export class Loop {
         }),
       register: (connection) => this.register(connection),
       schedule: () => this.schedule(),
+      obliged: (runNumber, run, obligation) => this.obligations.owe(runNumber, run, obligation),
       closed: (runNumber) => this.#decider.noteClosed(runNumber),
     });
     parts.residency.onDamaged = (runNumber) => this.work.forget(runNumber);
@@ -95,6 +109,7 @@ export class Loop {
       random: parts.random,
       residency: parts.residency,
       work: this.work,
+      obligations: this.obligations,
       turns: this.#turns,
       faults: this.faults,
       waiters: this.waiters,
@@ -364,6 +379,7 @@ export class Loop {
   /** Calls all timers off and commits nothing more. */
   close(): void {
     this.work.close();
+    this.obligations.close();
     this.#turns.stop();
   }
 

@@ -16,9 +16,18 @@ export function mayOpenLedger(target: Target, { kind }: Command): boolean {
   return target.kind === "ledger" && (kind === "IntendOperation" || kind === "ProposeAction");
 }
 
+/** Content that lies deeper in a command than its own fields. */
+function contentWithin(command: Command): Uint8Array | undefined {
+  if (command.kind === "StartRun") {
+    return command.signal?.payload;
+  }
+  const isSignal = command.kind === "MakeObligation" && command.order.case === "signal";
+  return isSignal ? command.order.payload : undefined;
+}
+
 /** Bytes that a command keeps in memory while it waits, without what it shares: plans are shared by all starts of a workflow. */
 export function bytesOfCommand(command: Command): number {
-  let bytes = command.kind === "StartRun" ? (command.signal?.payload?.length ?? 0) : 0;
+  let bytes = contentWithin(command)?.length ?? 0;
   for (const part of Object.values(command)) {
     if (part instanceof Uint8Array || typeof part === "string") {
       bytes += part.length;

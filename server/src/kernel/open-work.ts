@@ -1,6 +1,7 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ApplyHooks } from "../core/apply/hooks.js";
+import { announceObligations } from "../core/apply/obligations.js";
 import type { Command, LeaseName, StartRun } from "../core/command.js";
 import { nextDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
@@ -34,6 +35,8 @@ export interface OpenWorkParts {
   /** Has a receiver, such as a session's connection, released with the turn that gathers. */
   readonly register: (receiver: Receiver) => void;
   readonly schedule: () => void;
+  /** A run owes another one something, or may pay it now. */
+  readonly obliged: (runNumber: number, run: MutableRun, obligation: number) => void;
   /** A run has ended. */
   readonly closed: (runNumber: number) => void;
 }
@@ -168,6 +171,7 @@ export class OpenWork {
     const { run, number } = resident;
     this.current = number;
     this.#rearmProposals(run);
+    announceObligations(run, this.hooks);
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
       if (task.status === TaskStatus.READY) {
@@ -257,6 +261,7 @@ export class OpenWork {
         this.#parts.closed(this.current);
         this.output.touch(this.current, undefined);
       },
+      obliged: (run, obligation) => this.#parts.obliged(this.current, run, obligation),
     };
   }
 

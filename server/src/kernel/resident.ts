@@ -32,6 +32,7 @@ export interface StoredParts {
   readonly proposals: readonly number[];
   readonly signals: readonly number[];
   readonly inputs: readonly number[];
+  readonly obligations: readonly number[];
   /** Steps never change: their number is enough. */
   readonly steps: number;
 }

@@ -18,12 +18,13 @@
  * | 17 | review (reserved) | runNumber u64, number u32 | row |
  * | 18 | history chunk | runNumber u64, chunkNumber u32 | chunk |
  * | 19 | wait | runNumber u64, number u32 | row |
+ * | 1a | obligation | runNumber u64, number u32 | row |
  * | 20 | name | namespace, runId | row |
  * | 21 | visibility | namespace, field, value, runNumber u64, number u32 | empty |
  * | 22 | timer | dueMs u64, runNumber u64 | row or empty |
  * | 23 | ready | namespace, queue, priority u8, sequence u64, runNumber u64, number u32 | row or empty |
  * | 24 | lease | runNumber u64, number u32 | row or empty |
- * | 25 | obligation (reserved) | runNumber u64, number u32 | row |
+ * | 25 | owed | runNumber u64, number u32 | row or empty |
  * | 26 | operation key | namespace, keyHash 32 bytes | row |
  * | 30 | blob chunk | runNumber u64, contentHash 32 bytes, chunkNumber u32 | row |
  * | 31 | tombstone (reserved) | namespace, runIdHash 32 bytes | row |
@@ -150,6 +151,8 @@ export const reviewKey: KeyCodec<InRunKey> = keyCodec(0x17, inRun);
 export const chunkKey: KeyCodec<ChunkKey> = keyCodec(0x18, { runNumber: u64, chunkNumber: u32 });
 /** Something that a task of a long run waits for, or waited for. */
 export const waitKey: KeyCodec<InRunKey> = keyCodec(0x19, inRun);
+/** What a long run owes another, or owed it. */
+export const obligationKey: KeyCodec<InRunKey> = keyCodec(0x1a, inRun);
 /** From a run's id to its number. */
 export const nameKey: KeyCodec<NameKey> = keyCodec(0x20, { namespace: text, runId: text });
 /** From a field's value to the runs that have it, for lists. */
@@ -171,8 +174,8 @@ export const readyKey: KeyCodec<ReadyKey> = keyCodec(0x23, {
 });
 /** An open lease. */
 export const leaseKey: KeyCodec<InRunKey> = keyCodec(0x24, inRun);
-/** Reserved for what one run owes another. */
-export const obligationKey: KeyCodec<InRunKey> = keyCodec(0x25, inRun);
+/** An obligation that its receiver has not answered yet. */
+export const owedKey: KeyCodec<InRunKey> = keyCodec(0x25, inRun);
 /** From an operation key, hashed, to the run that holds it. */
 export const operationKeyKey: KeyCodec<OperationKeyKey> = keyCodec(0x26, {
   namespace: text,
@@ -204,12 +207,13 @@ export const KINDS: readonly KindInfo[] = [
   kindInfo("review", reviewKey, "row", true),
   kindInfo("history chunk", chunkKey, "chunk", true),
   kindInfo("wait", waitKey, "row", true),
+  kindInfo("obligation", obligationKey, "row", true),
   kindInfo("name", nameKey, "row", false),
   kindInfo("visibility", visibilityKey, "empty", false),
   kindInfo("timer", timerKey, "row-or-empty", false),
   kindInfo("ready", readyKey, "row-or-empty", false),
   kindInfo("lease", leaseKey, "row-or-empty", true),
-  kindInfo("obligation", obligationKey, "row", true),
+  kindInfo("owed", owedKey, "row-or-empty", true),
   kindInfo("operation key", operationKeyKey, "row", false),
   kindInfo("blob chunk", blobKey, "row", true),
   kindInfo("tombstone", tombstoneKey, "row", false),

@@ -131,6 +131,7 @@ describe("in a paused run what is reported counts, and nothing is offered", () =
       cancelAsked: () => {},
       outcomeCame: () => undefined,
       proposalMoved: () => undefined,
+      obliged: () => undefined,
       runClosed: () => {},
     };
     const plan = planOf({ a: {}, b: { needs: ["a"] } });

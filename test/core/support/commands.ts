@@ -1,4 +1,5 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
@@ -16,6 +17,7 @@ import type {
   FireDeadline,
   IntendOperation,
   LeaseTask,
+  MakeObligation,
   ObservedOutcome,
   ObserveOperation,
   PauseRun,
@@ -25,6 +27,7 @@ import type {
   ResolveReview,
   ResumeRun,
   SendSignal,
+  SettleObligation,
   StartRun,
   SuspendTask,
   TerminateRun,
@@ -173,6 +176,39 @@ export function sendSignal(parts: Partial<SendSignal> = {}): SendSignal {
     expectedVersion: undefined,
     ...parts,
   };
+}
+
+/** Task 0 sends the signal `go` to run `r2`, under the name `tell`. */
+export function makeObligation(
+  leaseVersion: number,
+  parts: Partial<MakeObligation> = {},
+): MakeObligation {
+  return {
+    kind: "MakeObligation",
+    task: 0,
+    leaseVersion,
+    name: "tell",
+    key: undefined,
+    runId: "r2",
+    order: { case: "signal", signal: "go", payload: payload(1) },
+    seenThrough: 0,
+    ...parts,
+  };
+}
+
+/** The receiver of obligation 0 has recorded it. */
+export function settleObligation(parts: Partial<SettleObligation> = {}): SettleObligation {
+  return {
+    kind: "SettleObligation",
+    obligation: 0,
+    status: ObligationStatus.DELIVERED,
+    ...parts,
+  };
+}
+
+/** A wait for the answer to obligation 0. */
+export function answerWait(obligation = 0): WaitFor {
+  return { name: "answer", key: undefined, subject: { case: "obligation", obligation } };
 }
 
 /** Answers input request 0 with 5. */

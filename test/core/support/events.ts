@@ -1,9 +1,11 @@
 import { DoubtCause, LeaseEndReason, type TaskTimeoutKind } from "@pawl/proto/log/v1/event_pb.js";
 import type {
+  ObligationDeclarationShape,
   OperationDeclarationShape,
   WaitDeclarationShape,
 } from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
@@ -152,6 +154,28 @@ export function signalReceived(
       ...parts,
     },
   };
+}
+
+/** Task 0 owes run `r2` the signal `go` from now on. */
+export function obligationMade(
+  leaseVersion: number,
+  parts: Partial<ObligationDeclarationShape> = {},
+): Event<"obligationMade"> {
+  const value = { signal: "go", payload: payload(1), contentDigest: sha256(payload(1)) };
+  const owed: ObligationDeclarationShape = {
+    ...{ name: "tell", task: 0, runId: "r2", principal: "local" },
+    order: { case: "signal", value },
+    ...parts,
+  };
+  return { case: "obligationMade", value: { declaration: owed, leaseVersion, seenThrough: 0 } };
+}
+
+/** The receiver has answered. */
+export function obligationSettled(
+  status: ObligationStatus = ObligationStatus.DELIVERED,
+  obligation = 0,
+): Event<"obligationSettled"> {
+  return { case: "obligationSettled", value: { obligation, status } };
 }
 
 /** A wait took a signal. */

@@ -2,14 +2,17 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { explainRun, explainWait } from "@pawl/server/core/view/why.js";
 import { expect, test } from "vitest";
 import {
+  answerWait,
   cancelRun,
   completeTask,
   endLease,
   failTask,
   intend,
   leaseTask,
+  makeObligation,
   observe,
   startRun,
+  suspend,
 } from "../support/commands.js";
 import { Machine } from "../support/machine.js";
 import { planOf, type TaskParts } from "../support/plans.js";
@@ -69,6 +72,14 @@ test("a failed attempt says how long the next one waits, and why", () => {
   expect(why(machine)).toBe(
     'Task "send" waits 12 s for attempt 2 of 5: the last one failed with Timeout: no answer.',
   );
+});
+
+test("a task that waits for another run names it", () => {
+  const machine = started({ send: {} });
+  machine.do(leaseTask(0));
+  machine.do(makeObligation(1, { runId: "invoice-7" }));
+  machine.do(suspend(1, { waits: [answerWait()] }));
+  expect(why(machine)).toBe('Task "send" waits until run "invoice-7" has answered.');
 });
 
 test("a task that was given back says so", () => {

@@ -9,6 +9,7 @@ import { approvalOf } from "./approval-moves.js";
 import { changes } from "./changes.js";
 import { intentOf, outcomeOf } from "./effect-moves.js";
 import type { Move } from "./moves.js";
+import { obligationOf, signalOf } from "./obligation-moves.js";
 import { oneOf } from "./one-of.js";
 import { provisionOf, suspensionOf } from "./wait-moves.js";
 
@@ -48,13 +49,10 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "suspend":
       return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
     case "signal":
-      return {
-        kind: "SendSignal",
-        name: `signal${move.which % 2}`,
-        payload: move.pick % 4 === 0 ? undefined : payload(move.content),
-        requestId: move.pick % 3 === 0 ? "again" : `q${run.eventCount}`,
-        expectedVersion: versionOf(run, move),
-      };
+      return signalOf(run, move);
+    case "oblige":
+    case "answer":
+      return obligationOf(run, move.verb, move);
     case "provide":
       return provisionOf(run, move);
     case "intend":

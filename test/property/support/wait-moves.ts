@@ -24,6 +24,15 @@ export function suspensionOf(
     const expiresInMs = pick % 3 === 0 ? 700 : undefined;
     waits.push({ name: "ask", key, subject: { case: "input", ...asked, expiresInMs } });
   }
+  const made = run.obligations.filter(({ earlier }) => !earlier);
+  if (which % 4 === 3 && made.length > 0) {
+    const { number: obligation } = oneOf(made, pick);
+    waits.unshift({
+      name: "told",
+      key: `${obligation}`,
+      subject: { case: "obligation", obligation },
+    });
+  }
   if (pick > 6) {
     waits.push({
       name: "late",

@@ -30,6 +30,13 @@ export const workerCases: readonly Case[] = [
   refused(worker.reportOutputs, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ reports: [] })),
   refused(worker.renewLeases, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ leases: [] })),
   refused(worker.recordSteps, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ steps: [] })),
+  refused(worker.recordObligations, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    obligations: [],
+  })),
+  refused(worker.recordObligations, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    obligations: [{ name: "x", runId: "y" }],
+  })),
   refused(worker.getRecords, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({
     lease: { ...noRun, task: "only", leaseVersion: 1 },
   })),

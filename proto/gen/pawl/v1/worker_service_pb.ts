@@ -10,6 +10,8 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Failure } from "./failure_pb.js";
 import { file_pawl_v1_failure } from "./failure_pb.js";
+import type { ObligationStatus } from "./obligation_pb.js";
+import { file_pawl_v1_obligation } from "./obligation_pb.js";
 import type { IntentAnswer, Observation, OperationRequest, Reconciliation } from "./operation_pb.js";
 import { file_pawl_v1_operation } from "./operation_pb.js";
 import type { Payload } from "./payload_pb.js";
@@ -28,7 +30,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/worker_service.proto.
  */
 export const file_pawl_v1_worker_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJmCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNIrIBCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhAKCGZlYXR1cmVzGAIgAygJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGd29ya2VyGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIjCgZzZXJ2ZXMYBiADKAsyEy5wYXdsLnYxLlNlcnZlZEtpbmQSIQoFaG9sZHMYByADKAsyEi5wYXdsLnYxLkhlbGRMZWFzZSJ8CgdXZWxjb21lEhAKCGZlYXR1cmVzGAEgAygJEhkKEW1lc3NhZ2VfYnl0ZXNfbWF4GAIgASgNEhQKDG9mZmVyX2Fja19tcxgDIAEoDRIYChBwaW5nX2ludGVydmFsX21zGAQgASgNEhQKDGxvc3RfaGFuZGxlcxgFIAMoDSJCChBEZXBlbmRlbmN5T3V0cHV0EgwKBHRhc2sYASABKAkSIAoGb3V0cHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIrYBCgpTdGVwUmVjb3JkEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSACIAQESHwoFdmFsdWUYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIWCg5vYnNlcnZlZF9hdF9tcxgFIAEoARIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDgoGbnVtYmVyGAcgASgNQgYKBF9rZXkiDgoMVGltZXJPdXRjb21lIhEKD1RpbWVkT3V0T3V0Y29tZSJyCg9Qcm9wb3NhbE91dGNvbWUSEwoLcHJvcG9zYWxfaWQYASABKAkSJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIkUKDVNpZ25hbE91dGNvbWUSIQoHcGF5bG9hZBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglwcmluY2lwYWwYAiABKAkidAoMSW5wdXRPdXRjb21lEhAKCGlucHV0X2lkGAEgASgJEiEKBWdpdmVuGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASEgoIZGVjbGluZWQYAyABKAlIABIRCglwcmluY2lwYWwYBCABKAlCCAoGYW5zd2VyIoUBCgtDYWxsT3V0Y29tZRIiCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABImCglub19vdXRwdXQYAiABKAsyES5wYXdsLnYxLk5vT3V0cHV0SAASIwoHZmFpbHVyZRgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgUKA2VuZCLcAgoLV2FpdE91dGNvbWUSDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIOCgZudW1iZXIYAyABKA0SDQoFYXRfbXMYBCABKAESJgoFdGltZXIYBSABKAsyFS5wYXdsLnYxLlRpbWVyT3V0Y29tZUgAEi0KCXRpbWVkX291dBgGIAEoCzIYLnBhd2wudjEuVGltZWRPdXRPdXRjb21lSAASLAoIcHJvcG9zYWwYFCABKAsyGC5wYXdsLnYxLlByb3Bvc2FsT3V0Y29tZUgAEigKBnNpZ25hbBgHIAEoCzIWLnBhd2wudjEuU2lnbmFsT3V0Y29tZUgAEiYKBWlucHV0GAggASgLMhUucGF3bC52MS5JbnB1dE91dGNvbWVIABIkCgRjYWxsGB4gASgLMhQucGF3bC52MS5DYWxsT3V0Y29tZUgAQgkKB291dGNvbWVCBgoEX2tleSLoAwoFT2ZmZXISDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEgwKBGtpbmQYBCABKAkSDwoHYXR0ZW1wdBgFIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhAKCGxlYXNlX21zGAcgASgNEhIKCmF0dGVtcHRfbXMYCCABKAESHwoFaW5wdXQYCSABKAsyEC5wYXdsLnYxLlBheWxvYWQSLwoMZGVwZW5kZW5jaWVzGAogAygLMhkucGF3bC52MS5EZXBlbmRlbmN5T3V0cHV0EiIKBXN0ZXBzGAsgAygLMhMucGF3bC52MS5TdGVwUmVjb3JkEhIKCm1vcmVfc3RlcHMYDCABKAgSFAoMc2Vlbl90aHJvdWdoGA0gASgNEhMKC3RyYWNlcGFyZW50GA4gASgJEicKDWxhc3RfcHJvZ3Jlc3MYDyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEAoId29ya2Zsb3cYECABKAkSEwoLaW5jYXJuYXRpb24YESABKA0SFAoMcGxhbl92ZXJzaW9uGBIgASgNEiYKCG91dGNvbWVzGBMgAygLMhQucGF3bC52MS5XYWl0T3V0Y29tZRISCgpvcGVuX2NhbGxzGBogAygJIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiuQIKClJlcG9ydEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SIgoGb3V0cHV0GAQgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgFIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKCW5vX291dHB1dBgGIAEoCzIRLnBhd2wudjEuTm9PdXRwdXRIABIlCgljYW5jZWxsZWQYByABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIbCg5yZXRyeV9hZnRlcl9tcxgIIAEoDUgBiAEBEg4KBnJ1bl9pZBgJIAEoCRIMCgR0YXNrGAogASgJQgkKB291dGNvbWVCEQoPX3JldHJ5X2FmdGVyX21zIgoKCE5vT3V0cHV0IjcKCVRpbWVyV2FpdBISCghhZnRlcl9tcxgBIAEoAUgAEg8KBWF0X21zGAIgASgBSABCBQoDZHVlIiMKDFByb3Bvc2FsV2FpdBITCgtwcm9wb3NhbF9pZBgBIAEoCSJECgpTaWduYWxXYWl0Eg4KBnNpZ25hbBgBIAEoCRIXCgp0aW1lb3V0X21zGAIgASgBSACIAQFCDQoLX3RpbWVvdXRfbXMibgoJSW5wdXRXYWl0EhAKCHF1ZXN0aW9uGAEgASgJEhEKCWFkZHJlc3NlZRgCIAEoCRIOCgZzY2hlbWEYAyABKAkSGgoNZXhwaXJlc19pbl9tcxgEIAEoAUgAiAEBQhAKDl9leHBpcmVzX2luX21zItkBCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAQgkKB3N1YmplY3RCBgoEX2tleSKBAQoLU3VzcGVuZEl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SFAoMc2Vlbl90aHJvdWdoGAQgASgNEiAKBXdhaXRzGAUgAygLMhEucGF3bC52MS5UYXNrV2FpdCJ5CghDYWxsSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIgCgV0YXNrcxgEIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDwoHY2FuY2VscxgFIAMoCSJoCghXYWl0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiawoLUmVsZWFzZUl0ZW0SDgoGaGFuZGxlGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SEwoLY29ycmVsYXRpb24YAyABKA0SEAoIZGVsYXlfbXMYBCABKA0SDgoGcmVhc29uGAUgASgJIlkKDFByb2dyZXNzSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIiCghwcm9ncmVzcxgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCJ1CghFbWl0SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdjaGFubmVsGAMgASgJEg4KBm51bWJlchgEIAEoDRIhCgdwYXlsb2FkGAUgASgLMhAucGF3bC52MS5QYXlsb2FkIrsECgtXb3JrUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLnBhd2wudjEuSGVsbG8SDwoHY3JlZGl0cxgCIAEoERIMCgRhY2tzGAMgAygNEhAKCHJlbmV3YWxzGAQgAygNEicKCHByb2dyZXNzGAUgAygLMhUucGF3bC52MS5Qcm9ncmVzc0l0ZW0SIAoFc3RlcHMYBiADKAsyES5wYXdsLnYxLlN0ZXBJdGVtEi4KDG9ic2VydmF0aW9ucxgHIAMoCzIYLnBhd2wudjEuT2JzZXJ2YXRpb25JdGVtEjQKD3JlY29uY2lsaWF0aW9ucxgIIAMoCzIbLnBhd2wudjEuUmVjb25jaWxpYXRpb25JdGVtEiQKB2ludGVudHMYCSADKAsyEy5wYXdsLnYxLkludGVudEl0ZW0SJAoHcmVwb3J0cxgKIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbRImCghyZWxlYXNlcxgLIAMoCzIULnBhd2wudjEuUmVsZWFzZUl0ZW0SDAoEcG9uZxgMIAEoDRIMCgRwaW5nGA0gASgNEg0KBWRyYWluGA4gASgIEiYKCHN1c3BlbmRzGA8gAygLMhQucGF3bC52MS5TdXNwZW5kSXRlbRIgCgVlbWl0cxgSIAMoCzIRLnBhd2wudjEuRW1pdEl0ZW0SIAoFY2FsbHMYEyADKAsyES5wYXdsLnYxLkNhbGxJdGVtEiAKBXdhaXRzGBQgAygLMhEucGF3bC52MS5XYWl0SXRlbSKkAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkIj4KCkNhbmNlbFRhc2sSDgoGaGFuZGxlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghncmFjZV9tcxgDIAEoDSIqCglMb3N0TGVhc2USDgoGaGFuZGxlGAEgASgNEg0KBWNhdXNlGAIgASgJIkYKDFRhc2tPdXRjb21lcxIOCgZoYW5kbGUYASABKA0SJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIr4CCgxXb3JrUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLnBhd2wudjEuV2VsY29tZRIeCgZvZmZlcnMYAiADKAsyDi5wYXdsLnYxLk9mZmVyEhAKCGFjY2VwdGVkGAMgAygNEiQKB3Jlc3VsdHMYBCADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSJAoHY2FuY2VscxgFIAMoCzITLnBhd2wudjEuQ2FuY2VsVGFzaxInCgtsb3N0X2xlYXNlcxgGIAMoCzISLnBhd2wudjEuTG9zdExlYXNlEgwKBHBpbmcYByABKA0SDAoEcG9uZxgIIAEoDRINCgVkcmFpbhgJIAEoCBIQCghwb3NpdGlvbhgKIAEoDBInCghvdXRjb21lcxgOIAMoCzIVLnBhd2wudjEuVGFza091dGNvbWVzIrkBChFDbGFpbVRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIOCgZ3b3JrZXIYAyABKAkSIwoGc2VydmVzGAQgAygLMhMucGF3bC52MS5TZXJ2ZWRLaW5kEhEKCXRhc2tzX21heBgFIAEoDRIMCgRvbmNlGAYgASgIEicKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoSQ2xhaW1UYXNrc1Jlc3BvbnNlEh4KBm9mZmVycxgBIAMoCzIOLnBhd2wudjEuT2ZmZXIiPwoITGVhc2VSZWYSDgoGcnVuX2lkGAEgASgJEgwKBHRhc2sYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDSJPChRSZXBvcnRPdXRwdXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSJAoHcmVwb3J0cxgCIAMoCzITLnBhd2wudjEuUmVwb3J0SXRlbSJPChVSZXBvcnRPdXRwdXRzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJKChJSZW5ld0xlYXNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiEKBmxlYXNlcxgCIAMoCzIRLnBhd2wudjEuTGVhc2VSZWYiPQoTUmVuZXdMZWFzZXNSZXNwb25zZRImCgdyZXN1bHRzGAEgAygLMhUucGF3bC52MS5SZW5ld2VkTGVhc2UiYQoMUmVuZXdlZExlYXNlEhAKCGxlYXNlX21zGAEgASgNEiUKCXJlamVjdGlvbhgCIAEoCzISLnBhd2wudjEuUmVqZWN0aW9uEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAyABKAgiawoSUmVjb3JkU3RlcHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIAoFc3RlcHMYAyADKAsyES5wYXdsLnYxLlN0ZXBJdGVtIk0KE1JlY29yZFN0ZXBzUmVzcG9uc2USJAoHcmVzdWx0cxgBIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJ9Cg5TdXNwZW5kUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDHNlZW5fdGhyb3VnaBgDIAEoDRIgCgV3YWl0cxgEIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiegoQQ2FsbFRhc2tzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXRhc2tzGAMgAygLMhEucGF3bC52MS5QbGFuVGFzaxIPCgdjYW5jZWxzGAQgAygJIkgKEUNhbGxUYXNrc1Jlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwibAoTRGVjbGFyZVdhaXRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiAKBXdhaXRzGAMgAygLMhEucGF3bC52MS5UYXNrV2FpdCJLChREZWNsYXJlV2FpdHNSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMImsKD1N1c3BlbmRSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIjCgZzdGF0dXMYAiABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSDwoHdmVyc2lvbhgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJeChFHZXRSZWNvcmRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEhQKDGFmdGVyX251bWJlchgDIAEoDSJgChJHZXRSZWNvcmRzUmVzcG9uc2USIgoFc3RlcHMYASADKAsyEy5wYXdsLnYxLlN0ZXBSZWNvcmQSJgoIb3V0Y29tZXMYAiADKAsyFC5wYXdsLnYxLldhaXRPdXRjb21lIoMBChJSZWxlYXNlVGFza1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIoCgVkZWxheRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YBCABKAkiSgoTUmVsZWFzZVRhc2tSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMInAKFVJlcG9ydFByb2dyZXNzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkImwKFlJlcG9ydFByb2dyZXNzUmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCBImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoRRW1pdE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIhCgZjaHVua3MYAyADKAsyES5wYXdsLnYxLkVtaXRJdGVtIkAKEkVtaXRPdXRwdXRSZXNwb25zZRIQCghsZWFzZV9tcxgBIAEoDRIYChBjYW5jZWxfcmVxdWVzdGVkGAIgASgIMvEGCg1Xb3JrZXJTZXJ2aWNlEjcKBFdvcmsSFC5wYXdsLnYxLldvcmtSZXF1ZXN0GhUucGF3bC52MS5Xb3JrUmVzcG9uc2UoATABEkcKCkNsYWltVGFza3MSGi5wYXdsLnYxLkNsYWltVGFza3NSZXF1ZXN0GhsucGF3bC52MS5DbGFpbVRhc2tzUmVzcG9uc2UwARJOCg1SZXBvcnRPdXRwdXRzEh0ucGF3bC52MS5SZXBvcnRPdXRwdXRzUmVxdWVzdBoeLnBhd2wudjEuUmVwb3J0T3V0cHV0c1Jlc3BvbnNlEkgKC1JlbmV3TGVhc2VzEhsucGF3bC52MS5SZW5ld0xlYXNlc1JlcXVlc3QaHC5wYXdsLnYxLlJlbmV3TGVhc2VzUmVzcG9uc2USSAoLUmVjb3JkU3RlcHMSGy5wYXdsLnYxLlJlY29yZFN0ZXBzUmVxdWVzdBocLnBhd2wudjEuUmVjb3JkU3RlcHNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESPAoHU3VzcGVuZBIXLnBhd2wudjEuU3VzcGVuZFJlcXVlc3QaGC5wYXdsLnYxLlN1c3BlbmRSZXNwb25zZRJCCglDYWxsVGFza3MSGS5wYXdsLnYxLkNhbGxUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkNhbGxUYXNrc1Jlc3BvbnNlEksKDERlY2xhcmVXYWl0cxIcLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVxdWVzdBodLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlEkUKCkVtaXRPdXRwdXQSGi5wYXdsLnYxLkVtaXRPdXRwdXRSZXF1ZXN0GhsucGF3bC52MS5FbWl0T3V0cHV0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChxwYXdsL3YxL3dvcmtlcl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIikKClNlcnZlZEtpbmQSDAoEa2luZBgBIAEoCRINCgVxdWV1ZRgCIAEoCSJmCglIZWxkTGVhc2USDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhUKDWxlYXNlX3ZlcnNpb24YBCABKA0SFAoMc2Vlbl90aHJvdWdoGAUgASgNIrIBCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhAKCGZlYXR1cmVzGAIgAygJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGd29ya2VyGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIjCgZzZXJ2ZXMYBiADKAsyEy5wYXdsLnYxLlNlcnZlZEtpbmQSIQoFaG9sZHMYByADKAsyEi5wYXdsLnYxLkhlbGRMZWFzZSJ8CgdXZWxjb21lEhAKCGZlYXR1cmVzGAEgAygJEhkKEW1lc3NhZ2VfYnl0ZXNfbWF4GAIgASgNEhQKDG9mZmVyX2Fja19tcxgDIAEoDRIYChBwaW5nX2ludGVydmFsX21zGAQgASgNEhQKDGxvc3RfaGFuZGxlcxgFIAMoDSJCChBEZXBlbmRlbmN5T3V0cHV0EgwKBHRhc2sYASABKAkSIAoGb3V0cHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIrYBCgpTdGVwUmVjb3JkEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSACIAQESHwoFdmFsdWUYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIWCg5vYnNlcnZlZF9hdF9tcxgFIAEoARIUCgxzZWVuX3Rocm91Z2gYBiABKA0SDgoGbnVtYmVyGAcgASgNQgYKBF9rZXkiDgoMVGltZXJPdXRjb21lIhEKD1RpbWVkT3V0T3V0Y29tZSJyCg9Qcm9wb3NhbE91dGNvbWUSEwoLcHJvcG9zYWxfaWQYASABKAkSJwoGc3RhdHVzGAIgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJIloKDVNpZ25hbE91dGNvbWUSIQoHcGF5bG9hZBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIRCglwcmluY2lwYWwYAiABKAkSEwoLZnJvbV9ydW5faWQYAyABKAkiYgoRT2JsaWdhdGlvbk91dGNvbWUSEgoKb2JsaWdhdGlvbhgBIAEoDRIOCgZydW5faWQYAiABKAkSKQoGc3RhdHVzGAMgASgOMhkucGF3bC52MS5PYmxpZ2F0aW9uU3RhdHVzInQKDElucHV0T3V0Y29tZRIQCghpbnB1dF9pZBgBIAEoCRIhCgVnaXZlbhgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEhIKCGRlY2xpbmVkGAMgASgJSAASEQoJcHJpbmNpcGFsGAQgASgJQggKBmFuc3dlciKFAQoLQ2FsbE91dGNvbWUSIgoGb3V0cHV0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASJgoJbm9fb3V0cHV0GAIgASgLMhEucGF3bC52MS5Ob091dHB1dEgAEiMKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmVIAEIFCgNlbmQijgMKC1dhaXRPdXRjb21lEgwKBG5hbWUYASABKAkSEAoDa2V5GAIgASgJSAGIAQESDgoGbnVtYmVyGAMgASgNEg0KBWF0X21zGAQgASgBEiYKBXRpbWVyGAUgASgLMhUucGF3bC52MS5UaW1lck91dGNvbWVIABItCgl0aW1lZF9vdXQYBiABKAsyGC5wYXdsLnYxLlRpbWVkT3V0T3V0Y29tZUgAEiwKCHByb3Bvc2FsGBQgASgLMhgucGF3bC52MS5Qcm9wb3NhbE91dGNvbWVIABIoCgZzaWduYWwYByABKAsyFi5wYXdsLnYxLlNpZ25hbE91dGNvbWVIABImCgVpbnB1dBgIIAEoCzIVLnBhd2wudjEuSW5wdXRPdXRjb21lSAASJAoEY2FsbBgeIAEoCzIULnBhd2wudjEuQ2FsbE91dGNvbWVIABIwCgpvYmxpZ2F0aW9uGAkgASgLMhoucGF3bC52MS5PYmxpZ2F0aW9uT3V0Y29tZUgAQgkKB291dGNvbWVCBgoEX2tleSLoAwoFT2ZmZXISDgoGaGFuZGxlGAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEgwKBGtpbmQYBCABKAkSDwoHYXR0ZW1wdBgFIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhAKCGxlYXNlX21zGAcgASgNEhIKCmF0dGVtcHRfbXMYCCABKAESHwoFaW5wdXQYCSABKAsyEC5wYXdsLnYxLlBheWxvYWQSLwoMZGVwZW5kZW5jaWVzGAogAygLMhkucGF3bC52MS5EZXBlbmRlbmN5T3V0cHV0EiIKBXN0ZXBzGAsgAygLMhMucGF3bC52MS5TdGVwUmVjb3JkEhIKCm1vcmVfc3RlcHMYDCABKAgSFAoMc2Vlbl90aHJvdWdoGA0gASgNEhMKC3RyYWNlcGFyZW50GA4gASgJEicKDWxhc3RfcHJvZ3Jlc3MYDyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEAoId29ya2Zsb3cYECABKAkSEwoLaW5jYXJuYXRpb24YESABKA0SFAoMcGxhbl92ZXJzaW9uGBIgASgNEiYKCG91dGNvbWVzGBMgAygLMhQucGF3bC52MS5XYWl0T3V0Y29tZRISCgpvcGVuX2NhbGxzGBogAygJIuUBCghTdGVwSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIMCgRuYW1lGAQgASgJEhAKA2tleRgFIAEoCUgBiAEBEiEKBXZhbHVlGAYgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHZmFpbHVyZRgHIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEhQKDHNlZW5fdGhyb3VnaBgIIAEoDRIMCgRyZWFkGAkgASgIQgkKB291dGNvbWVCBgoEX2tleSKfAQoKSW50ZW50SXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIRCglpbnRlbnRfaWQYBCABKAkSLAoJb3BlcmF0aW9uGAUgASgLMhkucGF3bC52MS5PcGVyYXRpb25SZXF1ZXN0EhQKDHNlZW5fdGhyb3VnaBgGIAEoDSKoAQoPT2JzZXJ2YXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEhEKCWludGVudF9pZBgEIAEoCRILCgNrZXkYBSABKAkSKQoLb2JzZXJ2YXRpb24YBiABKAsyFC5wYXdsLnYxLk9ic2VydmF0aW9uEg4KBnJ1bl9pZBgHIAEoCSK+AQoSUmVjb25jaWxpYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgsKA2tleRgEIAEoCRIRCglpbnRlbnRfaWQYBSABKAkSLwoOcmVjb25jaWxpYXRpb24YBiABKAsyFy5wYXdsLnYxLlJlY29uY2lsaWF0aW9uEhsKE2xvb2tlZF91cF9pbnRlbnRfaWQYByABKAkiRAoPU2VuZFNpZ25hbE9yZGVyEg4KBnNpZ25hbBgBIAEoCRIhCgdwYXlsb2FkGAIgASgLMhAucGF3bC52MS5QYXlsb2FkIiEKD1NlbmRDYW5jZWxPcmRlchIOCgZyZWFzb24YASABKAki+wEKDk9ibGlnYXRpb25JdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEgwKBG5hbWUYBCABKAkSEAoDa2V5GAUgASgJSAGIAQESDgoGcnVuX2lkGAYgASgJEioKBnNpZ25hbBgHIAEoCzIYLnBhd2wudjEuU2VuZFNpZ25hbE9yZGVySAASKgoGY2FuY2VsGAggASgLMhgucGF3bC52MS5TZW5kQ2FuY2VsT3JkZXJIABIUCgxzZWVuX3Rocm91Z2gYCSABKA1CBwoFb3JkZXJCBgoEX2tleSJRChBPYmxpZ2F0aW9uQW5zd2VyEhIKCm9ibGlnYXRpb24YASABKA0SKQoGc3RhdHVzGAIgASgOMhkucGF3bC52MS5PYmxpZ2F0aW9uU3RhdHVzIrkCCgpSZXBvcnRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEiIKBm91dHB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB2ZhaWx1cmUYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABImCglub19vdXRwdXQYBiABKAsyES5wYXdsLnYxLk5vT3V0cHV0SAASJQoJY2FuY2VsbGVkGAcgASgLMhAucGF3bC52MS5GYWlsdXJlSAASGwoOcmV0cnlfYWZ0ZXJfbXMYCCABKA1IAYgBARIOCgZydW5faWQYCSABKAkSDAoEdGFzaxgKIAEoCUIJCgdvdXRjb21lQhEKD19yZXRyeV9hZnRlcl9tcyIKCghOb091dHB1dCI3CglUaW1lcldhaXQSEgoIYWZ0ZXJfbXMYASABKAFIABIPCgVhdF9tcxgCIAEoAUgAQgUKA2R1ZSIjCgxQcm9wb3NhbFdhaXQSEwoLcHJvcG9zYWxfaWQYASABKAkiRAoKU2lnbmFsV2FpdBIOCgZzaWduYWwYASABKAkSFwoKdGltZW91dF9tcxgCIAEoAUgAiAEBQg0KC190aW1lb3V0X21zIm4KCUlucHV0V2FpdBIQCghxdWVzdGlvbhgBIAEoCRIRCglhZGRyZXNzZWUYAiABKAkSDgoGc2NoZW1hGAMgASgJEhoKDWV4cGlyZXNfaW5fbXMYBCABKAFIAIgBAUIQCg5fZXhwaXJlc19pbl9tcyIkCg5PYmxpZ2F0aW9uV2FpdBISCgpvYmxpZ2F0aW9uGAEgASgNIogCCghUYXNrV2FpdBIMCgRuYW1lGAEgASgJEhAKA2tleRgCIAEoCUgBiAEBEiMKBXRpbWVyGAMgASgLMhIucGF3bC52MS5UaW1lcldhaXRIABIpCghwcm9wb3NhbBgUIAEoCzIVLnBhd2wudjEuUHJvcG9zYWxXYWl0SAASJQoGc2lnbmFsGAQgASgLMhMucGF3bC52MS5TaWduYWxXYWl0SAASIwoFaW5wdXQYBSABKAsyEi5wYXdsLnYxLklucHV0V2FpdEgAEi0KCm9ibGlnYXRpb24YBiABKAsyFy5wYXdsLnYxLk9ibGlnYXRpb25XYWl0SABCCQoHc3ViamVjdEIGCgRfa2V5IoEBCgtTdXNwZW5kSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIUCgxzZWVuX3Rocm91Z2gYBCABKA0SIAoFd2FpdHMYBSADKAsyES5wYXdsLnYxLlRhc2tXYWl0InkKCENhbGxJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEiAKBXRhc2tzGAQgAygLMhEucGF3bC52MS5QbGFuVGFzaxIPCgdjYW5jZWxzGAUgAygJImgKCFdhaXRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEhMKC2NvcnJlbGF0aW9uGAMgASgNEiAKBXdhaXRzGAQgAygLMhEucGF3bC52MS5UYXNrV2FpdCJrCgtSZWxlYXNlSXRlbRIOCgZoYW5kbGUYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRITCgtjb3JyZWxhdGlvbhgDIAEoDRIQCghkZWxheV9tcxgEIAEoDRIOCgZyZWFzb24YBSABKAkiWQoMUHJvZ3Jlc3NJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiIKCHByb2dyZXNzGAMgASgLMhAucGF3bC52MS5QYXlsb2FkInUKCEVtaXRJdGVtEg4KBmhhbmRsZRgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEg8KB2NoYW5uZWwYAyABKAkSDgoGbnVtYmVyGAQgASgNEiEKB3BheWxvYWQYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQi6QQKC1dvcmtSZXF1ZXN0Eh0KBWhlbGxvGAEgASgLMg4ucGF3bC52MS5IZWxsbxIPCgdjcmVkaXRzGAIgASgREgwKBGFja3MYAyADKA0SEAoIcmVuZXdhbHMYBCADKA0SJwoIcHJvZ3Jlc3MYBSADKAsyFS5wYXdsLnYxLlByb2dyZXNzSXRlbRIgCgVzdGVwcxgGIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0SLgoMb2JzZXJ2YXRpb25zGAcgAygLMhgucGF3bC52MS5PYnNlcnZhdGlvbkl0ZW0SNAoPcmVjb25jaWxpYXRpb25zGAggAygLMhsucGF3bC52MS5SZWNvbmNpbGlhdGlvbkl0ZW0SJAoHaW50ZW50cxgJIAMoCzITLnBhd2wudjEuSW50ZW50SXRlbRIkCgdyZXBvcnRzGAogAygLMhMucGF3bC52MS5SZXBvcnRJdGVtEiYKCHJlbGVhc2VzGAsgAygLMhQucGF3bC52MS5SZWxlYXNlSXRlbRIMCgRwb25nGAwgASgNEgwKBHBpbmcYDSABKA0SDQoFZHJhaW4YDiABKAgSJgoIc3VzcGVuZHMYDyADKAsyFC5wYXdsLnYxLlN1c3BlbmRJdGVtEiAKBWVtaXRzGBIgAygLMhEucGF3bC52MS5FbWl0SXRlbRIgCgVjYWxscxgTIAMoCzIRLnBhd2wudjEuQ2FsbEl0ZW0SIAoFd2FpdHMYFCADKAsyES5wYXdsLnYxLldhaXRJdGVtEiwKC29ibGlnYXRpb25zGBsgAygLMhcucGF3bC52MS5PYmxpZ2F0aW9uSXRlbSLTAQoKSXRlbVJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIQCghleGlzdGluZxgCIAEoCBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbhIlCgZpbnRlbnQYBCABKAsyFS5wYXdsLnYxLkludGVudEFuc3dlchIhCgRzdGVwGAUgASgLMhMucGF3bC52MS5TdGVwUmVjb3JkEi0KCm9ibGlnYXRpb24YBiABKAsyGS5wYXdsLnYxLk9ibGlnYXRpb25BbnN3ZXIiPgoKQ2FuY2VsVGFzaxIOCgZoYW5kbGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCGdyYWNlX21zGAMgASgNIioKCUxvc3RMZWFzZRIOCgZoYW5kbGUYASABKA0SDQoFY2F1c2UYAiABKAkiRgoMVGFza091dGNvbWVzEg4KBmhhbmRsZRgBIAEoDRImCghvdXRjb21lcxgCIAMoCzIULnBhd2wudjEuV2FpdE91dGNvbWUivgIKDFdvcmtSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAucGF3bC52MS5XZWxjb21lEh4KBm9mZmVycxgCIAMoCzIOLnBhd2wudjEuT2ZmZXISEAoIYWNjZXB0ZWQYAyADKA0SJAoHcmVzdWx0cxgEIAMoCzITLnBhd2wudjEuSXRlbVJlc3VsdBIkCgdjYW5jZWxzGAUgAygLMhMucGF3bC52MS5DYW5jZWxUYXNrEicKC2xvc3RfbGVhc2VzGAYgAygLMhIucGF3bC52MS5Mb3N0TGVhc2USDAoEcGluZxgHIAEoDRIMCgRwb25nGAggASgNEg0KBWRyYWluGAkgASgIEhAKCHBvc2l0aW9uGAogASgMEicKCG91dGNvbWVzGA4gAygLMhUucGF3bC52MS5UYXNrT3V0Y29tZXMiuQEKEUNsYWltVGFza3NSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBndvcmtlchgDIAEoCRIjCgZzZXJ2ZXMYBCADKAsyEy5wYXdsLnYxLlNlcnZlZEtpbmQSEQoJdGFza3NfbWF4GAUgASgNEgwKBG9uY2UYBiABKAgSJwoEd2FpdBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI0ChJDbGFpbVRhc2tzUmVzcG9uc2USHgoGb2ZmZXJzGAEgAygLMg4ucGF3bC52MS5PZmZlciI/CghMZWFzZVJlZhIOCgZydW5faWQYASABKAkSDAoEdGFzaxgCIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNIk8KFFJlcG9ydE91dHB1dHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIkCgdyZXBvcnRzGAIgAygLMhMucGF3bC52MS5SZXBvcnRJdGVtIk8KFVJlcG9ydE91dHB1dHNSZXNwb25zZRIkCgdyZXN1bHRzGAEgAygLMhMucGF3bC52MS5JdGVtUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIkoKElJlbmV3TGVhc2VzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIQoGbGVhc2VzGAIgAygLMhEucGF3bC52MS5MZWFzZVJlZiI9ChNSZW5ld0xlYXNlc1Jlc3BvbnNlEiYKB3Jlc3VsdHMYASADKAsyFS5wYXdsLnYxLlJlbmV3ZWRMZWFzZSJhCgxSZW5ld2VkTGVhc2USEAoIbGVhc2VfbXMYASABKA0SJQoJcmVqZWN0aW9uGAIgASgLMhIucGF3bC52MS5SZWplY3Rpb24SGAoQY2FuY2VsX3JlcXVlc3RlZBgDIAEoCCJrChJSZWNvcmRTdGVwc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIgCgVzdGVwcxgDIAMoCzIRLnBhd2wudjEuU3RlcEl0ZW0iTQoTUmVjb3JkU3RlcHNSZXNwb25zZRIkCgdyZXN1bHRzGAEgAygLMhMucGF3bC52MS5JdGVtUmVzdWx0EhAKCHBvc2l0aW9uGAIgASgMIn0KGFJlY29yZE9ibGlnYXRpb25zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoFbGVhc2UYAiABKAsyES5wYXdsLnYxLkxlYXNlUmVmEiwKC29ibGlnYXRpb25zGAMgAygLMhcucGF3bC52MS5PYmxpZ2F0aW9uSXRlbSJTChlSZWNvcmRPYmxpZ2F0aW9uc1Jlc3BvbnNlEiQKB3Jlc3VsdHMYASADKAsyEy5wYXdsLnYxLkl0ZW1SZXN1bHQSEAoIcG9zaXRpb24YAiABKAwifQoOU3VzcGVuZFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxzZWVuX3Rocm91Z2gYAyABKA0SIAoFd2FpdHMYBCADKAsyES5wYXdsLnYxLlRhc2tXYWl0InoKEENhbGxUYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIgCgV0YXNrcxgDIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDwoHY2FuY2VscxgEIAMoCSJIChFDYWxsVGFza3NSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMImwKE0RlY2xhcmVXYWl0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIgCgV3YWl0cxgDIAMoCzIRLnBhd2wudjEuVGFza1dhaXQiSwoURGVjbGFyZVdhaXRzUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJrCg9TdXNwZW5kUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SEAoIcG9zaXRpb24YBCABKAwiXgoRR2V0UmVjb3Jkc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIUCgxhZnRlcl9udW1iZXIYAyABKA0iYAoSR2V0UmVjb3Jkc1Jlc3BvbnNlEiIKBXN0ZXBzGAEgAygLMhMucGF3bC52MS5TdGVwUmVjb3JkEiYKCG91dGNvbWVzGAIgAygLMhQucGF3bC52MS5XYWl0T3V0Y29tZSKDAQoSUmVsZWFzZVRhc2tSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSKAoFZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGcmVhc29uGAQgASgJIkoKE1JlbGVhc2VUYXNrUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJwChVSZXBvcnRQcm9ncmVzc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKBWxlYXNlGAIgASgLMhEucGF3bC52MS5MZWFzZVJlZhIiCghwcm9ncmVzcxgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZCJsChZSZXBvcnRQcm9ncmVzc1Jlc3BvbnNlEhAKCGxlYXNlX21zGAEgASgNEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYAiABKAgSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEUVtaXRPdXRwdXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIgCgVsZWFzZRgCIAEoCzIRLnBhd2wudjEuTGVhc2VSZWYSIQoGY2h1bmtzGAMgAygLMhEucGF3bC52MS5FbWl0SXRlbSJAChJFbWl0T3V0cHV0UmVzcG9uc2USEAoIbGVhc2VfbXMYASABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgCIAEoCDLNBwoNV29ya2VyU2VydmljZRI3CgRXb3JrEhQucGF3bC52MS5Xb3JrUmVxdWVzdBoVLnBhd2wudjEuV29ya1Jlc3BvbnNlKAEwARJHCgpDbGFpbVRhc2tzEhoucGF3bC52MS5DbGFpbVRhc2tzUmVxdWVzdBobLnBhd2wudjEuQ2xhaW1UYXNrc1Jlc3BvbnNlMAESTgoNUmVwb3J0T3V0cHV0cxIdLnBhd2wudjEuUmVwb3J0T3V0cHV0c1JlcXVlc3QaHi5wYXdsLnYxLlJlcG9ydE91dHB1dHNSZXNwb25zZRJICgtSZW5ld0xlYXNlcxIbLnBhd2wudjEuUmVuZXdMZWFzZXNSZXF1ZXN0GhwucGF3bC52MS5SZW5ld0xlYXNlc1Jlc3BvbnNlEkgKC1JlY29yZFN0ZXBzEhsucGF3bC52MS5SZWNvcmRTdGVwc1JlcXVlc3QaHC5wYXdsLnYxLlJlY29yZFN0ZXBzUmVzcG9uc2USWgoRUmVjb3JkT2JsaWdhdGlvbnMSIS5wYXdsLnYxLlJlY29yZE9ibGlnYXRpb25zUmVxdWVzdBoiLnBhd2wudjEuUmVjb3JkT2JsaWdhdGlvbnNSZXNwb25zZRJHCgpHZXRSZWNvcmRzEhoucGF3bC52MS5HZXRSZWNvcmRzUmVxdWVzdBobLnBhd2wudjEuR2V0UmVjb3Jkc1Jlc3BvbnNlMAESPAoHU3VzcGVuZBIXLnBhd2wudjEuU3VzcGVuZFJlcXVlc3QaGC5wYXdsLnYxLlN1c3BlbmRSZXNwb25zZRJCCglDYWxsVGFza3MSGS5wYXdsLnYxLkNhbGxUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkNhbGxUYXNrc1Jlc3BvbnNlEksKDERlY2xhcmVXYWl0cxIcLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVxdWVzdBodLnBhd2wudjEuRGVjbGFyZVdhaXRzUmVzcG9uc2USSAoLUmVsZWFzZVRhc2sSGy5wYXdsLnYxLlJlbGVhc2VUYXNrUmVxdWVzdBocLnBhd2wudjEuUmVsZWFzZVRhc2tSZXNwb25zZRJRCg5SZXBvcnRQcm9ncmVzcxIeLnBhd2wudjEuUmVwb3J0UHJvZ3Jlc3NSZXF1ZXN0Gh8ucGF3bC52MS5SZXBvcnRQcm9ncmVzc1Jlc3BvbnNlEkUKCkVtaXRPdXRwdXQSGi5wYXdsLnYxLkVtaXRPdXRwdXRSZXF1ZXN0GhsucGF3bC52MS5FbWl0T3V0cHV0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal_status, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * A kind of task that a worker serves.
@@ -401,6 +403,13 @@ export type SignalOutcome = Message<"pawl.v1.SignalOutcome"> & {
    * @generated from field: string principal = 2;
    */
   principal: string;
+
+  /**
+   * Id of the run whose code sent it. Empty when no run did.
+   *
+   * @generated from field: string from_run_id = 3;
+   */
+  fromRunId: string;
 };
 
 /**
@@ -409,6 +418,41 @@ export type SignalOutcome = Message<"pawl.v1.SignalOutcome"> & {
  */
 export const SignalOutcomeSchema: GenMessage<SignalOutcome> = /*@__PURE__*/
   messageDesc(file_pawl_v1_worker_service, 9);
+
+/**
+ * Another run has answered.
+ *
+ * @generated from message pawl.v1.ObligationOutcome
+ */
+export type ObligationOutcome = Message<"pawl.v1.ObligationOutcome"> & {
+  /**
+   * Number of the obligation, as the answer to its item told it.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+
+  /**
+   * Id of the other run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * What it answered: not OPEN.
+   *
+   * @generated from field: pawl.v1.ObligationStatus status = 3;
+   */
+  status: ObligationStatus;
+};
+
+/**
+ * Describes the message pawl.v1.ObligationOutcome.
+ * Use `create(ObligationOutcomeSchema)` to create a new message.
+ */
+export const ObligationOutcomeSchema: GenMessage<ObligationOutcome> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 10);
 
 /**
  * An input request was answered.
@@ -459,7 +503,7 @@ export type InputOutcome = Message<"pawl.v1.InputOutcome"> & {
  * Use `create(InputOutcomeSchema)` to create a new message.
  */
 export const InputOutcomeSchema: GenMessage<InputOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 10);
+  messageDesc(file_pawl_v1_worker_service, 11);
 
 /**
  * A task that this one called has ended.
@@ -504,7 +548,7 @@ export type CallOutcome = Message<"pawl.v1.CallOutcome"> & {
  * Use `create(CallOutcomeSchema)` to create a new message.
  */
 export const CallOutcomeSchema: GenMessage<CallOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 11);
+  messageDesc(file_pawl_v1_worker_service, 12);
 
 /**
  * How something ended that the task waited for. Give outcomes to the code one at a time, in the order of `number`, each when the code has nothing else to do:
@@ -594,6 +638,14 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
      */
     value: CallOutcome;
     case: "call";
+  } | {
+    /**
+     * Another run has answered.
+     *
+     * @generated from field: pawl.v1.ObligationOutcome obligation = 9;
+     */
+    value: ObligationOutcome;
+    case: "obligation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -602,7 +654,7 @@ export type WaitOutcome = Message<"pawl.v1.WaitOutcome"> & {
  * Use `create(WaitOutcomeSchema)` to create a new message.
  */
 export const WaitOutcomeSchema: GenMessage<WaitOutcome> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 12);
+  messageDesc(file_pawl_v1_worker_service, 13);
 
 /**
  * A task given to a worker under a lease.
@@ -756,7 +808,7 @@ export type Offer = Message<"pawl.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 13);
+  messageDesc(file_pawl_v1_worker_service, 14);
 
 /**
  * A step to record.
@@ -842,7 +894,7 @@ export type StepItem = Message<"pawl.v1.StepItem"> & {
  * Use `create(StepItemSchema)` to create a new message.
  */
 export const StepItemSchema: GenMessage<StepItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 14);
+  messageDesc(file_pawl_v1_worker_service, 15);
 
 /**
  * An operation's intent.
@@ -898,7 +950,7 @@ export type IntentItem = Message<"pawl.v1.IntentItem"> & {
  * Use `create(IntentItemSchema)` to create a new message.
  */
 export const IntentItemSchema: GenMessage<IntentItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 15);
+  messageDesc(file_pawl_v1_worker_service, 16);
 
 /**
  * How a call ended.
@@ -961,7 +1013,7 @@ export type ObservationItem = Message<"pawl.v1.ObservationItem"> & {
  * Use `create(ObservationItemSchema)` to create a new message.
  */
 export const ObservationItemSchema: GenMessage<ObservationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 16);
+  messageDesc(file_pawl_v1_worker_service, 17);
 
 /**
  * What a look-up found.
@@ -1024,7 +1076,170 @@ export type ReconciliationItem = Message<"pawl.v1.ReconciliationItem"> & {
  * Use `create(ReconciliationItemSchema)` to create a new message.
  */
 export const ReconciliationItemSchema: GenMessage<ReconciliationItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 17);
+  messageDesc(file_pawl_v1_worker_service, 18);
+
+/**
+ * A signal for another run.
+ *
+ * @generated from message pawl.v1.SendSignalOrder
+ */
+export type SendSignalOrder = Message<"pawl.v1.SendSignalOrder"> & {
+  /**
+   * Name of the signal. 1 to 200 bytes.
+   *
+   * @generated from field: string signal = 1;
+   */
+  signal: string;
+
+  /**
+   * Its content, inline, at most 32 KiB. Absent: none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 2;
+   */
+  payload?: Payload | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.SendSignalOrder.
+ * Use `create(SendSignalOrderSchema)` to create a new message.
+ */
+export const SendSignalOrderSchema: GenMessage<SendSignalOrder> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 19);
+
+/**
+ * Another run is asked to stop, as CancelRun does.
+ *
+ * @generated from message pawl.v1.SendCancelOrder
+ */
+export type SendCancelOrder = Message<"pawl.v1.SendCancelOrder"> & {
+  /**
+   * Why, for people. At most 1,000 bytes.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.v1.SendCancelOrder.
+ * Use `create(SendCancelOrderSchema)` to create a new message.
+ */
+export const SendCancelOrderSchema: GenMessage<SendCancelOrder> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 20);
+
+/**
+ * Something for another run.
+ *
+ * @generated from message pawl.v1.ObligationItem
+ */
+export type ObligationItem = Message<"pawl.v1.ObligationItem"> & {
+  /**
+   * Handle of the lease. Unary: 0, the request names the lease.
+   *
+   * @generated from field: uint32 handle = 1;
+   */
+  handle: number;
+
+  /**
+   * Lease version. Unary: ignored, the request names the lease.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Correlation number, unique in the session. Unary: may be 0; the result restates it, and results are in order.
+   *
+   * @generated from field: uint32 correlation = 3;
+   */
+  correlation: number;
+
+  /**
+   * Name, unique in the task together with the key among the orders of one kind. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * Discriminator for loops. Absent: none.
+   *
+   * @generated from field: optional string key = 5;
+   */
+  key?: string | undefined;
+
+  /**
+   * Id of the other run, in the namespace of this one. It may be this run itself.
+   *
+   * @generated from field: string run_id = 6;
+   */
+  runId: string;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof pawl.v1.ObligationItem.order
+   */
+  order: {
+    /**
+     * A signal.
+     *
+     * @generated from field: pawl.v1.SendSignalOrder signal = 7;
+     */
+    value: SendSignalOrder;
+    case: "signal";
+  } | {
+    /**
+     * A request to stop.
+     *
+     * @generated from field: pawl.v1.SendCancelOrder cancel = 8;
+     */
+    value: SendCancelOrder;
+    case: "cancel";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Up to which event of its run the code had been given outcomes.
+   *
+   * @generated from field: uint32 seen_through = 9;
+   */
+  seenThrough: number;
+};
+
+/**
+ * Describes the message pawl.v1.ObligationItem.
+ * Use `create(ObligationItemSchema)` to create a new message.
+ */
+export const ObligationItemSchema: GenMessage<ObligationItem> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 21);
+
+/**
+ * Where an obligation stands.
+ *
+ * @generated from message pawl.v1.ObligationAnswer
+ */
+export type ObligationAnswer = Message<"pawl.v1.ObligationAnswer"> & {
+  /**
+   * Its number in the run; wait for it by it.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+
+  /**
+   * OPEN until the other run has answered.
+   *
+   * @generated from field: pawl.v1.ObligationStatus status = 2;
+   */
+  status: ObligationStatus;
+};
+
+/**
+ * Describes the message pawl.v1.ObligationAnswer.
+ * Use `create(ObligationAnswerSchema)` to create a new message.
+ */
+export const ObligationAnswerSchema: GenMessage<ObligationAnswer> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 22);
 
 /**
  * The end of an attempt.
@@ -1119,7 +1334,7 @@ export type ReportItem = Message<"pawl.v1.ReportItem"> & {
  * Use `create(ReportItemSchema)` to create a new message.
  */
 export const ReportItemSchema: GenMessage<ReportItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 18);
+  messageDesc(file_pawl_v1_worker_service, 23);
 
 /**
  * A completion without an output.
@@ -1134,7 +1349,7 @@ export type NoOutput = Message<"pawl.v1.NoOutput"> & {
  * Use `create(NoOutputSchema)` to create a new message.
  */
 export const NoOutputSchema: GenMessage<NoOutput> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 19);
+  messageDesc(file_pawl_v1_worker_service, 24);
 
 /**
  * Waits for a point in time. What is recorded first counts: the same wait named again keeps its time.
@@ -1171,7 +1386,7 @@ export type TimerWait = Message<"pawl.v1.TimerWait"> & {
  * Use `create(TimerWaitSchema)` to create a new message.
  */
 export const TimerWaitSchema: GenMessage<TimerWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 20);
+  messageDesc(file_pawl_v1_worker_service, 25);
 
 /**
  * Waits until a proposal is not PENDING any more. It ends by itself when the proposal expires.
@@ -1192,7 +1407,7 @@ export type ProposalWait = Message<"pawl.v1.ProposalWait"> & {
  * Use `create(ProposalWaitSchema)` to create a new message.
  */
 export const ProposalWaitSchema: GenMessage<ProposalWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 21);
+  messageDesc(file_pawl_v1_worker_service, 26);
 
 /**
  * Waits for a signal. One that came before anybody waited is taken first, the oldest of its name.
@@ -1220,7 +1435,7 @@ export type SignalWait = Message<"pawl.v1.SignalWait"> & {
  * Use `create(SignalWaitSchema)` to create a new message.
  */
 export const SignalWaitSchema: GenMessage<SignalWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 22);
+  messageDesc(file_pawl_v1_worker_service, 27);
 
 /**
  * Asks somebody for something the task needs, and waits for the answer. What is asked cannot be changed: the same name with another question, schema or addressee
@@ -1263,7 +1478,28 @@ export type InputWait = Message<"pawl.v1.InputWait"> & {
  * Use `create(InputWaitSchema)` to create a new message.
  */
 export const InputWaitSchema: GenMessage<InputWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 23);
+  messageDesc(file_pawl_v1_worker_service, 28);
+
+/**
+ * Waits until another run has answered an obligation. It has no time: the kernel goes on until there is an answer.
+ *
+ * @generated from message pawl.v1.ObligationWait
+ */
+export type ObligationWait = Message<"pawl.v1.ObligationWait"> & {
+  /**
+   * Number of the obligation, as the answer to its item told it.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+};
+
+/**
+ * Describes the message pawl.v1.ObligationWait.
+ * Use `create(ObligationWaitSchema)` to create a new message.
+ */
+export const ObligationWaitSchema: GenMessage<ObligationWait> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 29);
 
 /**
  * One thing to wait for.
@@ -1322,6 +1558,14 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
      */
     value: InputWait;
     case: "input";
+  } | {
+    /**
+     * What another run makes of what it was sent.
+     *
+     * @generated from field: pawl.v1.ObligationWait obligation = 6;
+     */
+    value: ObligationWait;
+    case: "obligation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1330,7 +1574,7 @@ export type TaskWait = Message<"pawl.v1.TaskWait"> & {
  * Use `create(TaskWaitSchema)` to create a new message.
  */
 export const TaskWaitSchema: GenMessage<TaskWait> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 24);
+  messageDesc(file_pawl_v1_worker_service, 30);
 
 /**
  * A task given back until something it waits for is there.
@@ -1380,7 +1624,7 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
  * Use `create(SuspendItemSchema)` to create a new message.
  */
 export const SuspendItemSchema: GenMessage<SuspendItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 25);
+  messageDesc(file_pawl_v1_worker_service, 31);
 
 /**
  * Tasks called from a task's code.
@@ -1429,7 +1673,7 @@ export type CallItem = Message<"pawl.v1.CallItem"> & {
  * Use `create(CallItemSchema)` to create a new message.
  */
 export const CallItemSchema: GenMessage<CallItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 26);
+  messageDesc(file_pawl_v1_worker_service, 32);
 
 /**
  * Waits that begin while the lease stays.
@@ -1471,7 +1715,7 @@ export type WaitItem = Message<"pawl.v1.WaitItem"> & {
  * Use `create(WaitItemSchema)` to create a new message.
  */
 export const WaitItemSchema: GenMessage<WaitItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 27);
+  messageDesc(file_pawl_v1_worker_service, 33);
 
 /**
  * A task given back.
@@ -1520,7 +1764,7 @@ export type ReleaseItem = Message<"pawl.v1.ReleaseItem"> & {
  * Use `create(ReleaseItemSchema)` to create a new message.
  */
 export const ReleaseItemSchema: GenMessage<ReleaseItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 28);
+  messageDesc(file_pawl_v1_worker_service, 34);
 
 /**
  * Progress of an attempt.
@@ -1555,7 +1799,7 @@ export type ProgressItem = Message<"pawl.v1.ProgressItem"> & {
  * Use `create(ProgressItemSchema)` to create a new message.
  */
 export const ProgressItemSchema: GenMessage<ProgressItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 29);
+  messageDesc(file_pawl_v1_worker_service, 35);
 
 /**
  * One chunk of live output: what an attempt shows while it runs. Memory only.
@@ -1604,7 +1848,7 @@ export type EmitItem = Message<"pawl.v1.EmitItem"> & {
  * Use `create(EmitItemSchema)` to create a new message.
  */
 export const EmitItemSchema: GenMessage<EmitItem> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 30);
+  messageDesc(file_pawl_v1_worker_service, 36);
 
 /**
  * What a worker sends on Work.
@@ -1737,6 +1981,13 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
    * @generated from field: repeated pawl.v1.WaitItem waits = 20;
    */
   waits: WaitItem[];
+
+  /**
+   * What is sent to other runs.
+   *
+   * @generated from field: repeated pawl.v1.ObligationItem obligations = 27;
+   */
+  obligations: ObligationItem[];
 };
 
 /**
@@ -1744,7 +1995,7 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
  * Use `create(WorkRequestSchema)` to create a new message.
  */
 export const WorkRequestSchema: GenMessage<WorkRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 31);
+  messageDesc(file_pawl_v1_worker_service, 37);
 
 /**
  * The answer to one item that was not simply accepted.
@@ -1786,6 +2037,13 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
    * @generated from field: pawl.v1.StepRecord step = 5;
    */
   step?: StepRecord | undefined;
+
+  /**
+   * Answer to an obligation: where it stands.
+   *
+   * @generated from field: pawl.v1.ObligationAnswer obligation = 6;
+   */
+  obligation?: ObligationAnswer | undefined;
 };
 
 /**
@@ -1793,7 +2051,7 @@ export type ItemResult = Message<"pawl.v1.ItemResult"> & {
  * Use `create(ItemResultSchema)` to create a new message.
  */
 export const ItemResultSchema: GenMessage<ItemResult> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 32);
+  messageDesc(file_pawl_v1_worker_service, 38);
 
 /**
  * A task whose attempt should stop.
@@ -1828,7 +2086,7 @@ export type CancelTask = Message<"pawl.v1.CancelTask"> & {
  * Use `create(CancelTaskSchema)` to create a new message.
  */
 export const CancelTaskSchema: GenMessage<CancelTask> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 33);
+  messageDesc(file_pawl_v1_worker_service, 39);
 
 /**
  * A lease that has ended.
@@ -1856,7 +2114,7 @@ export type LostLease = Message<"pawl.v1.LostLease"> & {
  * Use `create(LostLeaseSchema)` to create a new message.
  */
 export const LostLeaseSchema: GenMessage<LostLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 34);
+  messageDesc(file_pawl_v1_worker_service, 40);
 
 /**
  * What ended for a task while its lease stays.
@@ -1884,7 +2142,7 @@ export type TaskOutcomes = Message<"pawl.v1.TaskOutcomes"> & {
  * Use `create(TaskOutcomesSchema)` to create a new message.
  */
 export const TaskOutcomesSchema: GenMessage<TaskOutcomes> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 35);
+  messageDesc(file_pawl_v1_worker_service, 41);
 
 /**
  * What the kernel sends on Work.
@@ -1975,7 +2233,7 @@ export type WorkResponse = Message<"pawl.v1.WorkResponse"> & {
  * Use `create(WorkResponseSchema)` to create a new message.
  */
 export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 36);
+  messageDesc(file_pawl_v1_worker_service, 42);
 
 /**
  * Claims tasks.
@@ -2038,7 +2296,7 @@ export type ClaimTasksRequest = Message<"pawl.v1.ClaimTasksRequest"> & {
  * Use `create(ClaimTasksRequestSchema)` to create a new message.
  */
 export const ClaimTasksRequestSchema: GenMessage<ClaimTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 37);
+  messageDesc(file_pawl_v1_worker_service, 43);
 
 /**
  * Claimed tasks.
@@ -2059,7 +2317,7 @@ export type ClaimTasksResponse = Message<"pawl.v1.ClaimTasksResponse"> & {
  * Use `create(ClaimTasksResponseSchema)` to create a new message.
  */
 export const ClaimTasksResponseSchema: GenMessage<ClaimTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 38);
+  messageDesc(file_pawl_v1_worker_service, 44);
 
 /**
  * Names a lease.
@@ -2094,7 +2352,7 @@ export type LeaseRef = Message<"pawl.v1.LeaseRef"> & {
  * Use `create(LeaseRefSchema)` to create a new message.
  */
 export const LeaseRefSchema: GenMessage<LeaseRef> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 39);
+  messageDesc(file_pawl_v1_worker_service, 45);
 
 /**
  * Reports ends of attempts.
@@ -2122,7 +2380,7 @@ export type ReportOutputsRequest = Message<"pawl.v1.ReportOutputsRequest"> & {
  * Use `create(ReportOutputsRequestSchema)` to create a new message.
  */
 export const ReportOutputsRequestSchema: GenMessage<ReportOutputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 40);
+  messageDesc(file_pawl_v1_worker_service, 46);
 
 /**
  * One result per report, in order.
@@ -2150,7 +2408,7 @@ export type ReportOutputsResponse = Message<"pawl.v1.ReportOutputsResponse"> & {
  * Use `create(ReportOutputsResponseSchema)` to create a new message.
  */
 export const ReportOutputsResponseSchema: GenMessage<ReportOutputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 41);
+  messageDesc(file_pawl_v1_worker_service, 47);
 
 /**
  * Renews leases.
@@ -2178,7 +2436,7 @@ export type RenewLeasesRequest = Message<"pawl.v1.RenewLeasesRequest"> & {
  * Use `create(RenewLeasesRequestSchema)` to create a new message.
  */
 export const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 42);
+  messageDesc(file_pawl_v1_worker_service, 48);
 
 /**
  * One result per lease, in order.
@@ -2199,7 +2457,7 @@ export type RenewLeasesResponse = Message<"pawl.v1.RenewLeasesResponse"> & {
  * Use `create(RenewLeasesResponseSchema)` to create a new message.
  */
 export const RenewLeasesResponseSchema: GenMessage<RenewLeasesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 43);
+  messageDesc(file_pawl_v1_worker_service, 49);
 
 /**
  * What became of one renewal.
@@ -2234,7 +2492,7 @@ export type RenewedLease = Message<"pawl.v1.RenewedLease"> & {
  * Use `create(RenewedLeaseSchema)` to create a new message.
  */
 export const RenewedLeaseSchema: GenMessage<RenewedLease> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 44);
+  messageDesc(file_pawl_v1_worker_service, 50);
 
 /**
  * Records steps of one task.
@@ -2269,7 +2527,7 @@ export type RecordStepsRequest = Message<"pawl.v1.RecordStepsRequest"> & {
  * Use `create(RecordStepsRequestSchema)` to create a new message.
  */
 export const RecordStepsRequestSchema: GenMessage<RecordStepsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 45);
+  messageDesc(file_pawl_v1_worker_service, 51);
 
 /**
  * One result per step, in order.
@@ -2297,7 +2555,70 @@ export type RecordStepsResponse = Message<"pawl.v1.RecordStepsResponse"> & {
  * Use `create(RecordStepsResponseSchema)` to create a new message.
  */
 export const RecordStepsResponseSchema: GenMessage<RecordStepsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 46);
+  messageDesc(file_pawl_v1_worker_service, 52);
+
+/**
+ * Sends something to other runs from one task.
+ *
+ * @generated from message pawl.v1.RecordObligationsRequest
+ */
+export type RecordObligationsRequest = Message<"pawl.v1.RecordObligationsRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The lease.
+   *
+   * @generated from field: pawl.v1.LeaseRef lease = 2;
+   */
+  lease?: LeaseRef | undefined;
+
+  /**
+   * What is sent, 1 to 1,000; each is identified by its kind, name and key.
+   *
+   * @generated from field: repeated pawl.v1.ObligationItem obligations = 3;
+   */
+  obligations: ObligationItem[];
+};
+
+/**
+ * Describes the message pawl.v1.RecordObligationsRequest.
+ * Use `create(RecordObligationsRequestSchema)` to create a new message.
+ */
+export const RecordObligationsRequestSchema: GenMessage<RecordObligationsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 53);
+
+/**
+ * One result per item, in order.
+ *
+ * @generated from message pawl.v1.RecordObligationsResponse
+ */
+export type RecordObligationsResponse = Message<"pawl.v1.RecordObligationsResponse"> & {
+  /**
+   * The results.
+   *
+   * @generated from field: repeated pawl.v1.ItemResult results = 1;
+   */
+  results: ItemResult[];
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 2;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.RecordObligationsResponse.
+ * Use `create(RecordObligationsResponseSchema)` to create a new message.
+ */
+export const RecordObligationsResponseSchema: GenMessage<RecordObligationsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_worker_service, 54);
 
 /**
  * Gives a task back until something it waits for is there.
@@ -2339,7 +2660,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
  * Use `create(SuspendRequestSchema)` to create a new message.
  */
 export const SuspendRequestSchema: GenMessage<SuspendRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 47);
+  messageDesc(file_pawl_v1_worker_service, 55);
 
 /**
  * Calls tasks from a task's code.
@@ -2381,7 +2702,7 @@ export type CallTasksRequest = Message<"pawl.v1.CallTasksRequest"> & {
  * Use `create(CallTasksRequestSchema)` to create a new message.
  */
 export const CallTasksRequestSchema: GenMessage<CallTasksRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 48);
+  messageDesc(file_pawl_v1_worker_service, 56);
 
 /**
  * The tasks were called.
@@ -2416,7 +2737,7 @@ export type CallTasksResponse = Message<"pawl.v1.CallTasksResponse"> & {
  * Use `create(CallTasksResponseSchema)` to create a new message.
  */
 export const CallTasksResponseSchema: GenMessage<CallTasksResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 49);
+  messageDesc(file_pawl_v1_worker_service, 57);
 
 /**
  * Begins waits while the lease stays.
@@ -2451,7 +2772,7 @@ export type DeclareWaitsRequest = Message<"pawl.v1.DeclareWaitsRequest"> & {
  * Use `create(DeclareWaitsRequestSchema)` to create a new message.
  */
 export const DeclareWaitsRequestSchema: GenMessage<DeclareWaitsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 50);
+  messageDesc(file_pawl_v1_worker_service, 58);
 
 /**
  * The waits have begun.
@@ -2486,7 +2807,7 @@ export type DeclareWaitsResponse = Message<"pawl.v1.DeclareWaitsResponse"> & {
  * Use `create(DeclareWaitsResponseSchema)` to create a new message.
  */
 export const DeclareWaitsResponseSchema: GenMessage<DeclareWaitsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 51);
+  messageDesc(file_pawl_v1_worker_service, 59);
 
 /**
  * The task waits.
@@ -2528,7 +2849,7 @@ export type SuspendResponse = Message<"pawl.v1.SuspendResponse"> & {
  * Use `create(SuspendResponseSchema)` to create a new message.
  */
 export const SuspendResponseSchema: GenMessage<SuspendResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 52);
+  messageDesc(file_pawl_v1_worker_service, 60);
 
 /**
  * Reads recorded steps and outcomes.
@@ -2563,7 +2884,7 @@ export type GetRecordsRequest = Message<"pawl.v1.GetRecordsRequest"> & {
  * Use `create(GetRecordsRequestSchema)` to create a new message.
  */
 export const GetRecordsRequestSchema: GenMessage<GetRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 53);
+  messageDesc(file_pawl_v1_worker_service, 61);
 
 /**
  * A page of records.
@@ -2591,7 +2912,7 @@ export type GetRecordsResponse = Message<"pawl.v1.GetRecordsResponse"> & {
  * Use `create(GetRecordsResponseSchema)` to create a new message.
  */
 export const GetRecordsResponseSchema: GenMessage<GetRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 54);
+  messageDesc(file_pawl_v1_worker_service, 62);
 
 /**
  * Gives a task back.
@@ -2633,7 +2954,7 @@ export type ReleaseTaskRequest = Message<"pawl.v1.ReleaseTaskRequest"> & {
  * Use `create(ReleaseTaskRequestSchema)` to create a new message.
  */
 export const ReleaseTaskRequestSchema: GenMessage<ReleaseTaskRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 55);
+  messageDesc(file_pawl_v1_worker_service, 63);
 
 /**
  * The task was given back.
@@ -2668,7 +2989,7 @@ export type ReleaseTaskResponse = Message<"pawl.v1.ReleaseTaskResponse"> & {
  * Use `create(ReleaseTaskResponseSchema)` to create a new message.
  */
 export const ReleaseTaskResponseSchema: GenMessage<ReleaseTaskResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 56);
+  messageDesc(file_pawl_v1_worker_service, 64);
 
 /**
  * Reports progress.
@@ -2703,7 +3024,7 @@ export type ReportProgressRequest = Message<"pawl.v1.ReportProgressRequest"> & {
  * Use `create(ReportProgressRequestSchema)` to create a new message.
  */
 export const ReportProgressRequestSchema: GenMessage<ReportProgressRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 57);
+  messageDesc(file_pawl_v1_worker_service, 65);
 
 /**
  * The progress was taken.
@@ -2738,7 +3059,7 @@ export type ReportProgressResponse = Message<"pawl.v1.ReportProgressResponse"> &
  * Use `create(ReportProgressResponseSchema)` to create a new message.
  */
 export const ReportProgressResponseSchema: GenMessage<ReportProgressResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 58);
+  messageDesc(file_pawl_v1_worker_service, 66);
 
 /**
  * Hands over live output of one lease.
@@ -2773,7 +3094,7 @@ export type EmitOutputRequest = Message<"pawl.v1.EmitOutputRequest"> & {
  * Use `create(EmitOutputRequestSchema)` to create a new message.
  */
 export const EmitOutputRequestSchema: GenMessage<EmitOutputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 59);
+  messageDesc(file_pawl_v1_worker_service, 67);
 
 /**
  * The chunks were taken.
@@ -2801,7 +3122,7 @@ export type EmitOutputResponse = Message<"pawl.v1.EmitOutputResponse"> & {
  * Use `create(EmitOutputResponseSchema)` to create a new message.
  */
 export const EmitOutputResponseSchema: GenMessage<EmitOutputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_worker_service, 60);
+  messageDesc(file_pawl_v1_worker_service, 68);
 
 /**
  * Workers.
@@ -2819,7 +3140,8 @@ export const EmitOutputResponseSchema: GenMessage<EmitOutputResponse> = /*@__PUR
 export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
-   * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents, calls, waits, reports, suspends, releases.
+   * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents,
+   * calls, waits, obligations, reports, suspends, releases.
    * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress, live output and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
@@ -2876,6 +3198,20 @@ export const WorkerService: GenService<{
     methodKind: "unary";
     input: typeof RecordStepsRequestSchema;
     output: typeof RecordStepsResponseSchema;
+  },
+  /**
+   * Sends something to other runs from the code of a task: signals, and requests to stop. The run keeps each as an obligation until the receiver has answered: it is
+   * sent again after every start of the kernel, also when the sender has ended, and the receiver takes it once. Nothing crosses namespaces.
+   * Durable when answered. Retry: safe, identified by task, kind, name and key: what was recorded answers `existing` with where it stands, another receiver or
+   * content ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. Code that runs again sends its items again, and nothing is sent twice. An answer with status OPEN says that
+   * the receiver has not answered yet: wait for it with Suspend. `PAWL_INVALID_FIELD` (also content above 32 KiB), `PAWL_TOO_LARGE` (more obligations than a run may have).
+   *
+   * @generated from rpc pawl.v1.WorkerService.RecordObligations
+   */
+  recordObligations: {
+    methodKind: "unary";
+    input: typeof RecordObligationsRequestSchema;
+    output: typeof RecordObligationsResponseSchema;
   },
   /**
    * Streams the recorded steps of a leased task and the outcomes of its waits, in order, and ends. Changes nothing.

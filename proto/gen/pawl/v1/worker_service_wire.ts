@@ -9,6 +9,7 @@ import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
 import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
+import type { ObligationStatus } from "./obligation_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
 import type { PlanTaskShape } from "./plan_wire.js";
@@ -654,6 +655,7 @@ export interface SignalOutcomeShape {
   /** The encoded `pawl.v1.Payload`, not decoded. */
   payload?: Uint8Array | undefined;
   principal: string;
+  fromRunId: string;
 }
 
 /** Appends the fields of a `pawl.v1.SignalOutcome`. */
@@ -666,12 +668,17 @@ export function writeSignalOutcome(w: WireWriter, m: SignalOutcomeShape): void {
     w.tag(18);
     w.string(m.principal);
   }
+  if (m.fromRunId !== "") {
+    w.tag(26);
+    w.string(m.fromRunId);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.SignalOutcome` up to `end`, which is the reader's limit. */
 export function readSignalOutcome(r: WireReader, end: number): SignalOutcomeShape {
   let payload: Uint8Array | undefined;
   let principal: string = "";
+  let fromRunId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -681,6 +688,9 @@ export function readSignalOutcome(r: WireReader, end: number): SignalOutcomeShap
       case 18:
         principal = r.string();
         break;
+      case 26:
+        fromRunId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -688,6 +698,7 @@ export function readSignalOutcome(r: WireReader, end: number): SignalOutcomeShap
   return {
     payload,
     principal,
+    fromRunId,
   };
 }
 
@@ -702,6 +713,70 @@ export function encodeSignalOutcome(m: SignalOutcomeShape): Uint8Array {
 export function decodeSignalOutcome(bytes: Uint8Array): SignalOutcomeShape {
   const r = new WireReader(bytes);
   return readSignalOutcome(r, r.limit);
+}
+
+/** A plain `pawl.v1.ObligationOutcome`; its fields are described in worker_service_pb.ts. */
+export interface ObligationOutcomeShape {
+  obligation: number;
+  runId: string;
+  status: ObligationStatus;
+}
+
+/** Appends the fields of a `pawl.v1.ObligationOutcome`. */
+export function writeObligationOutcome(w: WireWriter, m: ObligationOutcomeShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+  if (m.runId !== "") {
+    w.tag(18);
+    w.string(m.runId);
+  }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ObligationOutcome` up to `end`, which is the reader's limit. */
+export function readObligationOutcome(r: WireReader, end: number): ObligationOutcomeShape {
+  let obligation: number = 0;
+  let runId: string = "";
+  let status: ObligationStatus = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      case 18:
+        runId = r.string();
+        break;
+      case 24:
+        status = r.int32() as ObligationStatus;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+    runId,
+    status,
+  };
+}
+
+/** Encodes a `pawl.v1.ObligationOutcome` into bytes of its own. */
+export function encodeObligationOutcome(m: ObligationOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ObligationOutcome`; its bytes fields are views of `bytes`. */
+export function decodeObligationOutcome(bytes: Uint8Array): ObligationOutcomeShape {
+  const r = new WireReader(bytes);
+  return readObligationOutcome(r, r.limit);
 }
 
 /** A plain `pawl.v1.InputOutcome`; its fields are described in worker_service_pb.ts. */
@@ -870,6 +945,7 @@ export interface WaitOutcomeShape {
     | { case: "signal"; value: SignalOutcomeShape }
     | { case: "input"; value: InputOutcomeShape }
     | { case: "call"; value: CallOutcomeShape }
+    | { case: "obligation"; value: ObligationOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -917,6 +993,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.tag(66);
       const at = w.begin();
       writeInputOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "obligation": {
+      w.tag(74);
+      const at = w.begin();
+      writeObligationOutcome(w, m.outcome.value);
       w.end(at);
       break;
     }
@@ -973,6 +1056,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 66:
         outcome = { case: "input", value: readInputOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        outcome = { case: "obligation", value: readObligationOutcome(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -1697,6 +1784,293 @@ export function decodeReconciliationItem(bytes: Uint8Array): ReconciliationItemS
   return readReconciliationItem(r, r.limit);
 }
 
+/** A plain `pawl.v1.SendSignalOrder`; its fields are described in worker_service_pb.ts. */
+export interface SendSignalOrderShape {
+  signal: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.SendSignalOrder`. */
+export function writeSendSignalOrder(w: WireWriter, m: SendSignalOrderShape): void {
+  if (m.signal !== "") {
+    w.tag(10);
+    w.string(m.signal);
+  }
+  if (m.payload !== undefined) {
+    w.tag(18);
+    w.bytes(m.payload);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SendSignalOrder` up to `end`, which is the reader's limit. */
+export function readSendSignalOrder(r: WireReader, end: number): SendSignalOrderShape {
+  let signal: string = "";
+  let payload: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        signal = r.string();
+        break;
+      case 18:
+        payload = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    signal,
+    payload,
+  };
+}
+
+/** Encodes a `pawl.v1.SendSignalOrder` into bytes of its own. */
+export function encodeSendSignalOrder(m: SendSignalOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSendSignalOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SendSignalOrder`; its bytes fields are views of `bytes`. */
+export function decodeSendSignalOrder(bytes: Uint8Array): SendSignalOrderShape {
+  const r = new WireReader(bytes);
+  return readSendSignalOrder(r, r.limit);
+}
+
+/** A plain `pawl.v1.SendCancelOrder`; its fields are described in worker_service_pb.ts. */
+export interface SendCancelOrderShape {
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.v1.SendCancelOrder`. */
+export function writeSendCancelOrder(w: WireWriter, m: SendCancelOrderShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SendCancelOrder` up to `end`, which is the reader's limit. */
+export function readSendCancelOrder(r: WireReader, end: number): SendCancelOrderShape {
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+  };
+}
+
+/** Encodes a `pawl.v1.SendCancelOrder` into bytes of its own. */
+export function encodeSendCancelOrder(m: SendCancelOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSendCancelOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SendCancelOrder`; its bytes fields are views of `bytes`. */
+export function decodeSendCancelOrder(bytes: Uint8Array): SendCancelOrderShape {
+  const r = new WireReader(bytes);
+  return readSendCancelOrder(r, r.limit);
+}
+
+/** A plain `pawl.v1.ObligationItem`; its fields are described in worker_service_pb.ts. */
+export interface ObligationItemShape {
+  handle: number;
+  leaseVersion: number;
+  correlation: number;
+  name: string;
+  key?: string | undefined;
+  runId: string;
+  order:
+    | { case: "signal"; value: SendSignalOrderShape }
+    | { case: "cancel"; value: SendCancelOrderShape }
+    | { case: undefined; value?: undefined };
+  seenThrough: number;
+}
+
+/** Appends the fields of a `pawl.v1.ObligationItem`. */
+export function writeObligationItem(w: WireWriter, m: ObligationItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.correlation !== 0) {
+    w.tag(24);
+    w.varint32(m.correlation);
+  }
+  if (m.name !== "") {
+    w.tag(34);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(42);
+    w.string(m.key);
+  }
+  if (m.runId !== "") {
+    w.tag(50);
+    w.string(m.runId);
+  }
+  switch (m.order.case) {
+    case "signal": {
+      w.tag(58);
+      const at = w.begin();
+      writeSendSignalOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+    case "cancel": {
+      w.tag(66);
+      const at = w.begin();
+      writeSendCancelOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(72);
+    w.varint32(m.seenThrough);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ObligationItem` up to `end`, which is the reader's limit. */
+export function readObligationItem(r: WireReader, end: number): ObligationItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let correlation: number = 0;
+  let name: string = "";
+  let key: string | undefined;
+  let runId: string = "";
+  let order: ObligationItemShape["order"] = { case: undefined, value: undefined };
+  let seenThrough: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        correlation = r.varint32();
+        break;
+      case 34:
+        name = r.string();
+        break;
+      case 42:
+        key = r.string();
+        break;
+      case 50:
+        runId = r.string();
+        break;
+      case 58:
+        order = { case: "signal", value: readSendSignalOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        order = { case: "cancel", value: readSendCancelOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 72:
+        seenThrough = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    correlation,
+    name,
+    key,
+    runId,
+    order,
+    seenThrough,
+  };
+}
+
+/** Encodes a `pawl.v1.ObligationItem` into bytes of its own. */
+export function encodeObligationItem(m: ObligationItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ObligationItem`; its bytes fields are views of `bytes`. */
+export function decodeObligationItem(bytes: Uint8Array): ObligationItemShape {
+  const r = new WireReader(bytes);
+  return readObligationItem(r, r.limit);
+}
+
+/** A plain `pawl.v1.ObligationAnswer`; its fields are described in worker_service_pb.ts. */
+export interface ObligationAnswerShape {
+  obligation: number;
+  status: ObligationStatus;
+}
+
+/** Appends the fields of a `pawl.v1.ObligationAnswer`. */
+export function writeObligationAnswer(w: WireWriter, m: ObligationAnswerShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ObligationAnswer` up to `end`, which is the reader's limit. */
+export function readObligationAnswer(r: WireReader, end: number): ObligationAnswerShape {
+  let obligation: number = 0;
+  let status: ObligationStatus = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as ObligationStatus;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+    status,
+  };
+}
+
+/** Encodes a `pawl.v1.ObligationAnswer` into bytes of its own. */
+export function encodeObligationAnswer(m: ObligationAnswerShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationAnswer(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ObligationAnswer`; its bytes fields are views of `bytes`. */
+export function decodeObligationAnswer(bytes: Uint8Array): ObligationAnswerShape {
+  const r = new WireReader(bytes);
+  return readObligationAnswer(r, r.limit);
+}
+
 /** A plain `pawl.v1.ReportItem`; its fields are described in worker_service_pb.ts. */
 export interface ReportItemShape {
   handle: number;
@@ -2101,6 +2475,50 @@ export function decodeInputWait(bytes: Uint8Array): InputWaitShape {
   return readInputWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.ObligationWait`; its fields are described in worker_service_pb.ts. */
+export interface ObligationWaitShape {
+  obligation: number;
+}
+
+/** Appends the fields of a `pawl.v1.ObligationWait`. */
+export function writeObligationWait(w: WireWriter, m: ObligationWaitShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ObligationWait` up to `end`, which is the reader's limit. */
+export function readObligationWait(r: WireReader, end: number): ObligationWaitShape {
+  let obligation: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+  };
+}
+
+/** Encodes a `pawl.v1.ObligationWait` into bytes of its own. */
+export function encodeObligationWait(m: ObligationWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ObligationWait`; its bytes fields are views of `bytes`. */
+export function decodeObligationWait(bytes: Uint8Array): ObligationWaitShape {
+  const r = new WireReader(bytes);
+  return readObligationWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
 export interface TaskWaitShape {
   name: string;
@@ -2110,6 +2528,7 @@ export interface TaskWaitShape {
     | { case: "proposal"; value: ProposalWaitShape }
     | { case: "signal"; value: SignalWaitShape }
     | { case: "input"; value: InputWaitShape }
+    | { case: "obligation"; value: ObligationWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2142,6 +2561,13 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
       w.tag(42);
       const at = w.begin();
       writeInputWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "obligation": {
+      w.tag(50);
+      const at = w.begin();
+      writeObligationWait(w, m.subject.value);
       w.end(at);
       break;
     }
@@ -2179,6 +2605,10 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 42:
         subject = { case: "input", value: readInputWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 50:
+        subject = { case: "obligation", value: readObligationWait(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -2714,6 +3144,7 @@ export interface WorkRequestShape {
   emits: EmitItemShape[];
   calls: CallItemShape[];
   waits: WaitItemShape[];
+  obligations: ObligationItemShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkRequest`. */
@@ -2818,6 +3249,12 @@ export function writeWorkRequest(w: WireWriter, m: WorkRequestShape): void {
     writeWaitItem(w, item);
     w.end(at);
   }
+  for (const item of m.obligations) {
+    w.tag(218);
+    const at = w.begin();
+    writeObligationItem(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkRequest` up to `end`, which is the reader's limit. */
@@ -2840,6 +3277,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
   const emits: EmitItemShape[] = [];
   const calls: CallItemShape[] = [];
   const waits: WaitItemShape[] = [];
+  const obligations: ObligationItemShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2921,6 +3359,10 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
         waits.push(readWaitItem(r, r.enter()));
         r.leave(end);
         break;
+      case 218:
+        obligations.push(readObligationItem(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2944,6 +3386,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
     emits,
     calls,
     waits,
+    obligations,
   };
 }
 
@@ -2967,6 +3410,7 @@ export interface ItemResultShape {
   rejection?: RejectionShape | undefined;
   intent?: IntentAnswerShape | undefined;
   step?: StepRecordShape | undefined;
+  obligation?: ObligationAnswerShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.ItemResult`. */
@@ -2997,6 +3441,12 @@ export function writeItemResult(w: WireWriter, m: ItemResultShape): void {
     writeStepRecord(w, m.step);
     w.end(at);
   }
+  if (m.obligation !== undefined) {
+    w.tag(50);
+    const at = w.begin();
+    writeObligationAnswer(w, m.obligation);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ItemResult` up to `end`, which is the reader's limit. */
@@ -3006,6 +3456,7 @@ export function readItemResult(r: WireReader, end: number): ItemResultShape {
   let rejection: RejectionShape | undefined;
   let intent: IntentAnswerShape | undefined;
   let step: StepRecordShape | undefined;
+  let obligation: ObligationAnswerShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3027,6 +3478,10 @@ export function readItemResult(r: WireReader, end: number): ItemResultShape {
         step = readStepRecord(r, r.enter());
         r.leave(end);
         break;
+      case 50:
+        obligation = readObligationAnswer(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -3037,6 +3492,7 @@ export function readItemResult(r: WireReader, end: number): ItemResultShape {
     rejection,
     intent,
     step,
+    obligation,
   };
 }
 

@@ -17,6 +17,8 @@ export interface ApplyHooks {
   outcomeCame(run: MutableRun, task: number): void;
   /** A proposal was made or moved: when the next one is over may be another time now. */
   proposalMoved(run: MutableRun, proposal: number): void;
+  /** The run owes another one something, or may pay it now. */
+  obliged(run: MutableRun, obligation: number): void;
   /** The run ended. */
   runClosed(run: MutableRun): void;
 }
@@ -31,5 +33,6 @@ export const silentHooks: ApplyHooks = {
   cancelAsked: ignore,
   outcomeCame: ignore,
   proposalMoved: ignore,
+  obliged: ignore,
   runClosed: ignore,
 };

@@ -1,13 +1,17 @@
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import {
   type CalledTask,
+  type MutableObligation,
   type MutableOperation,
   type MutableProposal,
   type MutableRun,
   type MutableSignal,
   type MutableTask,
   type MutableWait,
+  obligationIdentity,
   signalBytes,
+  signalRequest,
   stepIdentity,
   waitIdentity,
 } from "../state.js";
@@ -38,6 +42,10 @@ const noneProposed: MutableProposal[] = [];
 const noProposals: Map<string, number> = new Map();
 const noneOpen: Set<number> = new Set();
 
+const noObligations: MutableObligation[] = [];
+const noneByIdentity: Map<string, number> = new Map();
+const noneOwed: Set<number> = new Set();
+
 /** The indices of a run without operations, steps, waits and proposals. */
 export function emptyIndices(): Pick<
   MutableRun,
@@ -57,6 +65,9 @@ export function emptyIndices(): Pick<
   | "called"
   | "calledByName"
   | "endedCallers"
+  | "obligations"
+  | "obligationsByIdentity"
+  | "openObligations"
 > {
   return {
     operationsByKey: noOperations,
@@ -75,6 +86,9 @@ export function emptyIndices(): Pick<
     called: noneCalled,
     calledByName: noCalled,
     endedCallers: noCallers,
+    obligations: noObligations,
+    obligationsByIdentity: noneByIdentity,
+    openObligations: noneOwed,
   };
 }
 
@@ -232,7 +246,7 @@ export function indexSignal(run: MutableRun, signal: MutableSignal): void {
   if (run.signalsByRequest === noSignals) {
     run.signalsByRequest = new Map();
   }
-  run.signalsByRequest.set(signal.requestId, signal.number);
+  run.signalsByRequest.set(signalRequest(signal), signal.number);
   if (signal.takenBy !== undefined) {
     return;
   }
@@ -249,6 +263,26 @@ export function forgetKeptSignal(run: MutableRun, signal: MutableSignal): void {
   removeFrom(run.keptSignals, signal.name, signal.number);
   run.keptSignalCount--;
   run.keptSignalBytes -= signalBytes(signal);
+}
+
+/** Adds an obligation; code of this incarnation finds it by its identity, unless an earlier one made it. */
+export function addObligation(run: MutableRun, obligation: MutableObligation): void {
+  if (run.obligations === noObligations) {
+    run.obligations = [];
+  }
+  run.obligations.push(obligation);
+  if (!obligation.earlier) {
+    if (run.obligationsByIdentity === noneByIdentity) {
+      run.obligationsByIdentity = new Map();
+    }
+    run.obligationsByIdentity.set(obligationIdentity(obligation.declaration), obligation.number);
+  }
+  if (obligation.status === ObligationStatus.OPEN) {
+    if (run.openObligations === noneOwed) {
+      run.openObligations = new Set();
+    }
+    run.openObligations.add(obligation.number);
+  }
 }
 
 function addTo(index: Map<string, number[]>, key: string, number: number): void {

@@ -13,6 +13,7 @@ import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepBytes } from "./keep.js";
 import { settleTask, taskOf } from "./move-task.js";
+import { announceObligations } from "./obligations.js";
 import { moveOperation, operationOf } from "./operations.js";
 import { forgiveAttempts } from "./trouble.js";
 
@@ -85,6 +86,7 @@ export function applyReviewResolved(
     run.fault = "";
     run.version++;
     announceTasks(run, hooks);
+    announceObligations(run, hooks);
   }
   wakeWaitingTasks(run, review, meta, hooks);
 }

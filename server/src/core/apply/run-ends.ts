@@ -6,6 +6,7 @@ import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepFailure } from "./keep.js";
 import { moveTask } from "./move-task.js";
+import { announceObligations } from "./obligations.js";
 
 /** Somebody asked the run to stop: what nobody holds ends at once, what is leased is told. */
 export function applyCancelRequested(
@@ -21,6 +22,7 @@ export function applyCancelRequested(
     // Nothing that could be offered is left, and what runs may need an effect to clean up.
     run.status = RunStatus.RUNNING;
     run.pause = undefined;
+    announceObligations(run, hooks);
   }
   for (const task of run.tasks) {
     if (task.status === TaskStatus.LEASED) {
@@ -49,7 +51,10 @@ export function applyRunClosed(
   run.status = event.status;
   run.version++;
   run.closedAtMs = meta.atMs;
-  run.pause = undefined;
+  if (run.pause !== undefined) {
+    run.pause = undefined;
+    announceObligations(run, hooks);
+  }
   run.failure = keepFailure(event.failure);
   if (run.openTasks > 0) {
     for (const task of run.tasks) {

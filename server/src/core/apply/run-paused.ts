@@ -5,6 +5,7 @@ import { isLegal, runStatusName, runTransitions } from "../transitions.js";
 import { announceTasks } from "./announce-tasks.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { announceObligations } from "./obligations.js";
 
 /** Nothing of the run is offered from now on; most of what is due for its tasks waits for the resumption. */
 export function applyRunPaused(
@@ -23,6 +24,7 @@ export function applyRunResumed(run: MutableRun, _meta: EventMeta, hooks: ApplyH
   moveRun(run, RunStatus.RUNNING);
   run.pause = undefined;
   announceTasks(run, hooks);
+  announceObligations(run, hooks);
 }
 
 function moveRun(run: MutableRun, to: RunStatus): void {

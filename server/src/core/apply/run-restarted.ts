@@ -1,20 +1,22 @@
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { findOpenEffect } from "../open-effects.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import { freshRequests, rememberRequest } from "../start-requests.js";
-import type { MutableRun, MutableSignal } from "../state.js";
+import type { MutableObligation, MutableRun, MutableSignal } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepBytes } from "./keep.js";
+import { forgetContent } from "./obligations.js";
 import { announceReady, emptyRun, newTask } from "./run-started.js";
 
 /**
  * The run begins once more. Its names and versions stay; of what it did before, everything is in the history alone: no step, operation, wait
  * or review of an earlier incarnation is ever taken for one of this one. Proposals and signals stay, under numbers that never come again: a signal that no wait
- * took is carried on, of the others the request alone is remembered.
+ * took is carried on, of the others the request alone is remembered. So do obligations: what is owed stays owed.
  */
 export function applyRunRestarted(
   run: MutableRun,
@@ -43,7 +45,12 @@ export function applyRunRestarted(
   for (const signal of signals) {
     forgetTaken(signal);
   }
+  const { obligations, openObligations } = run;
+  for (const obligation of obligations) {
+    forgetMade(obligation);
+  }
   Object.assign(run, emptyRun(plan), {
+    ...{ obligations, openObligations },
     ...{ namespace, runId, workflow, fingerprint, leaseVersionBase, proposals, proposalsByKey },
     ...{ signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes },
     proposalBase: proposals.length,
@@ -70,6 +77,14 @@ function forgetTaken(signal: MutableSignal): void {
   if (signal.takenBy !== undefined) {
     signal.takenBy = "earlier"; // The waits are gone, and their numbers come again.
     signal.payload = undefined;
+  }
+}
+
+/** Nobody asks for it any more; while it is open its content is still to be sent. */
+function forgetMade(obligation: MutableObligation): void {
+  obligation.earlier = true;
+  if (obligation.status !== ObligationStatus.OPEN) {
+    forgetContent(obligation);
   }
 }
 

@@ -101,6 +101,9 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     waits: [],
     signals: [],
     inputs: [],
+    obligations: none.obligations,
+    obligationsByIdentity: none.obligationsByIdentity,
+    openObligations: none.openObligations,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { EventMeta, EventValue } from "../event.js";
-import type { MutableRun, MutableSignal } from "../state.js";
+import { type MutableRun, type MutableSignal, signalRequest } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import { indexSignal } from "./indices.js";
 import { keepBytes } from "./keep.js";
@@ -10,14 +10,16 @@ export function applySignalReceived(
   event: EventValue<"signalReceived">,
   meta: EventMeta,
 ): void {
-  if (run.signalsByRequest.has(event.requestId)) {
-    throw new CorruptHistory(`signal request "${event.requestId}" once`, "it came before");
+  const request = signalRequest(event);
+  if (run.signalsByRequest.has(request)) {
+    throw new CorruptHistory(`signal request "${request}" once`, "it came before");
   }
   const signal: MutableSignal = {
     number: run.signals.length,
     name: event.name,
     payload: keepBytes(event.payload),
     requestId: event.requestId,
+    from: event.from,
     principal: event.principal,
     receivedAtMs: meta.atMs,
     contentDigest: keepBytes(event.contentDigest),

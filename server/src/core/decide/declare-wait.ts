@@ -32,6 +32,13 @@ export function declareWait(
       actual: `about proposal ${subject.ofRun}-p${subject.proposal}, which the run does not have`,
     };
   }
+  if (subject.case === "obligation" && !isOwn(run, subject.obligation)) {
+    return {
+      reason: "undeclarable",
+      expected: "about an obligation of its run",
+      actual: `about obligation ${subject.obligation}, which the run does not have`,
+    };
+  }
   const dueAtMs = dueTime(subject, nowMs);
   if (dueAtMs > nowMs + limits.timeoutMsMax) {
     const expected = `a time at most ${limits.timeoutMsMax} ms ahead`;
@@ -56,6 +63,8 @@ function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclaratio
       return { case: "signal", value: { signal: subject.signal } };
     case "proposal":
       return { case: "proposal", value: { proposal: subject.proposal } };
+    case "obligation":
+      return { case: "obligation", value: { obligation: subject.obligation } };
     case "input": {
       const { question, addressee, schema, fingerprint } = subject;
       return {
@@ -73,11 +82,18 @@ function dueTime(subject: WaitSubject, nowMs: number): number {
       return pointOf("atMs" in subject.due ? subject.due.atMs : nowMs + subject.due.afterMs);
     case "proposal":
       return 0; // Its own expiry ends it.
+    case "obligation":
+      return 0; // The kernel goes on until there is an answer.
     case "signal":
       return subject.timeoutMs === undefined ? 0 : pointOf(nowMs + subject.timeoutMs);
     case "input":
       return subject.expiresInMs === undefined ? 0 : pointOf(nowMs + subject.expiresInMs);
   }
+}
+
+/** True for an obligation of this incarnation. */
+function isOwn(run: Run, number: number): boolean {
+  return run.obligations[number]?.earlier === false;
 }
 
 function pointOf(atMs: number): number {

@@ -27,10 +27,10 @@ export function decideCancelRun(run: Run, command: CancelRun, ctx: DecideContext
   if (command.expectedVersion !== undefined && command.expectedVersion !== run.version) {
     return reject(staleVersion("run", command.expectedVersion, run.version));
   }
-  const { reason } = command;
+  const { reason, from } = command;
   const requested: EventBody = {
     case: "cancelRequested",
-    value: { reason, principal: ctx.principal },
+    value: { reason, principal: ctx.principal, from },
   };
   // A run that is set aside still waits for what becomes of it.
   const moot = closeMootReviews(run, reason, ctx, ReviewSubject.TASK);

@@ -6,20 +6,20 @@ import { equalBytes } from "../identity/content-digest.js";
 import { encodeUtf8 } from "../identity/utf8.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, type Rejection, staleVersion } from "../rejection.js";
-import { type Run, type Signal, signalBytes } from "../state.js";
+import { type Run, type Signal, signalBytes, signalRequest } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { endWait, takers } from "./end-waits.js";
 import { runOver } from "./find.js";
 
 /** A signal, however it came. */
-type Sent = NonNullable<StartRun["signal"]>;
+type Sent = NonNullable<StartRun["signal"]> & Pick<SendSignal, "from">;
 
 /**
  * Takes a signal in, and gives it to the task that waits for it longest. Refusals, in order: another signal of this request, run over, stale
  * version, too many in all, too many kept. The same again is answered `existing`.
  */
 export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideContext): Decision {
-  const recorded = findSignal(run, command.requestId);
+  const recorded = findSignal(run, command);
   if (recorded !== undefined) {
     const conflict = refuseOther(recorded, command, ctx);
     return conflict === undefined ? acceptExisting() : reject(conflict);
@@ -50,7 +50,7 @@ export function signalOfRestart(
   signal: Sent,
   ctx: DecideContext,
 ): readonly EventBody[] | Rejection {
-  const recorded = findSignal(run, signal.requestId);
+  const recorded = findSignal(run, signal);
   if (recorded !== undefined) {
     return refuseOther(recorded, signal, ctx) ?? [];
   }
@@ -58,16 +58,19 @@ export function signalOfRestart(
 }
 
 /** The event of a signal that came. */
-export function receivedSignal({ name, payload, requestId }: Sent, ctx: DecideContext): EventBody {
+export function receivedSignal(
+  { name, payload, requestId, from }: Sent,
+  ctx: DecideContext,
+): EventBody {
   const contentDigest = digestOf(payload, ctx);
   return {
     case: "signalReceived",
-    value: { name, payload, requestId, principal: ctx.principal, contentDigest },
+    value: { name, payload, requestId, principal: ctx.principal, contentDigest, from },
   };
 }
 
-function findSignal(run: Run, requestId: string): Signal | undefined {
-  return run.signals[run.signalsByRequest.get(requestId) ?? -1];
+function findSignal(run: Run, { requestId, from }: Sent): Signal | undefined {
+  return run.signals[run.signalsByRequest.get(signalRequest({ requestId, from })) ?? -1];
 }
 
 const noDigest = new Uint8Array(0);

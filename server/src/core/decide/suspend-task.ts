@@ -180,6 +180,9 @@ class WaitPlan {
       const proposal = this.#run.proposals[subject.value.proposal];
       return proposal === undefined ? undefined : settlementOf(proposal);
     }
+    if (subject.case === "obligation") {
+      return answerOf(this.#run, subject.value.obligation);
+    }
     const signal = this.#takeSignal(declaration);
     return signal === undefined
       ? undefined
@@ -205,6 +208,16 @@ class WaitPlan {
 
 /** Waits, and up to which event the code has been given outcomes. */
 type WaitsAsked = Pick<SuspendTask, "waits" | "seenThrough">;
+/** The answer of another run that is there already. */
+function answerOf(run: Run, number: number): Omit<Ending, "wait"> | undefined {
+  const obligation = run.obligations[number];
+  return obligation === undefined || obligation.settledAtMs === 0
+    ? undefined
+    : {
+        atMs: obligation.settledAtMs,
+        outcome: { case: "obligation", value: { obligation: number } },
+      };
+}
 
 function planWaits(
   run: Run,

@@ -1,5 +1,5 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
-import { type Input, type Run, type Signal, signalBytes } from "../state.js";
+import { type Input, type Run, type Signal, signalBytes, signalRequest } from "../state.js";
 import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of signals and input requests. */
@@ -35,9 +35,9 @@ function rulesOfSignal(run: Run, signal: Signal, number: number): Rule[] {
   return [
     [signal.number === number, `number ${number}`, `${signal.number}`],
     [
-      run.signalsByRequest.get(signal.requestId) === number,
+      run.signalsByRequest.get(signalRequest(signal)) === number,
       "its number by its request",
-      signal.requestId,
+      signalRequest(signal),
     ],
     [
       (run.keptSignals.get(signal.name)?.includes(number) ?? false) === (takenBy === undefined),

@@ -1,5 +1,6 @@
 import type {
   InputRowShape,
+  ObligationRowShape,
   OperationRowShape,
   ProposalRowShape,
   ReviewRowShape,
@@ -13,6 +14,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { addCall } from "../apply/calls.js";
 import { CorruptHistory } from "../apply/corrupt.js";
 import {
+  addObligation,
   addProposal,
   addUnsettled,
   indexOperation,
@@ -31,6 +33,7 @@ import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import type {
   MutableInput,
+  MutableObligation,
   MutableOperation,
   MutableProposal,
   MutableReview,
@@ -63,6 +66,9 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   }
   run.signals = from.signals.map(signalOfRow);
   run.inputs = from.inputs.map(inputOfRow);
+  for (const obligation of from.obligations) {
+    addObligation(run, obligationOfRow(obligation));
+  }
   requireAll(run, row);
   indexRun(run);
   return run;
@@ -295,6 +301,7 @@ function signalOfRow(row: SignalRowShape): MutableSignal {
     name: row.name,
     payload: row.payload,
     requestId: row.requestId,
+    from: row.from,
     principal: row.principal,
     receivedAtMs: row.receivedAtMs,
     contentDigest: row.contentDigest,
@@ -315,6 +322,23 @@ function inputOfRow(row: InputRowShape): MutableInput {
   };
 }
 
+function obligationOfRow(row: ObligationRowShape): MutableObligation {
+  const { declaration } = row;
+  if (declaration === undefined) {
+    throw new CorruptHistory(`a declaration of obligation ${row.number}`, "its row has none");
+  }
+  return {
+    number: row.number,
+    declaration,
+    status: row.status,
+    madeAtMs: row.madeAtMs,
+    madeEvent: row.madeEvent,
+    settledAtMs: row.settledAtMs,
+    settledEvent: row.settledEvent,
+    earlier: row.earlier,
+  };
+}
+
 /** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
 function requireAll(run: MutableRun, row: RunRowShape): void {
   if (run.called.length !== row.calledCount) {
@@ -327,6 +351,7 @@ function requireAll(run: MutableRun, row: RunRowShape): void {
   requireNumbered("proposals", run.proposals, row.proposalCount);
   requireNumbered("signals", run.signals, row.signalCount);
   requireNumbered("input requests", run.inputs, row.inputCount);
+  requireNumbered("obligations", run.obligations, row.obligationCount);
 }
 
 function requireNumbered(

@@ -1,5 +1,6 @@
 import type {
   InputRowShape,
+  ObligationRowShape,
   OperationRowShape,
   ProposalRowShape,
   ReviewRowShape,
@@ -11,6 +12,7 @@ import type {
 } from "@pawl/proto/log/v1/row_wire.js";
 import type {
   Input,
+  Obligation,
   Operation,
   Proposal,
   Review,
@@ -49,6 +51,8 @@ export interface RunRows {
   readonly signals: readonly SignalRowShape[];
   /** All input requests, by rising number. */
   readonly inputs: readonly InputRowShape[];
+  /** All obligations, by rising number. */
+  readonly obligations: readonly ObligationRowShape[];
 }
 
 const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
@@ -68,6 +72,7 @@ export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
     proposals: run.proposals.map(rowOfProposal),
     signals: run.signals.map(rowOfSignal),
     inputs: run.inputs.map(rowOfInput),
+    obligations: run.obligations.map(rowOfObligation),
   };
 }
 
@@ -88,6 +93,7 @@ export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
     proposals: run.proposals.map(rowOfProposal),
     signals: run.signals.map(rowOfSignal),
     inputs: run.inputs.map(rowOfInput),
+    obligations: run.obligations.map(rowOfObligation),
   };
 }
 
@@ -145,6 +151,8 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     proposalBase: run.proposalBase,
     calledCount: run.called.length,
     startRequests: run.startRequests.map((request) => ({ ...request })),
+    obligations: [],
+    obligationCount: run.obligations.length,
   };
 }
 
@@ -293,4 +301,9 @@ export function rowOfSignal(signal: Signal): SignalRowShape {
 /** The row of an input request. */
 export function rowOfInput(input: Input): InputRowShape {
   return { ...input };
+}
+
+/** The row of an obligation. */
+export function rowOfObligation(obligation: Obligation): ObligationRowShape {
+  return { ...obligation };
 }

@@ -44,6 +44,10 @@ function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: n
         ? `for ${named}`
         : `for ${explainAwaited(proposal, nowMs, runNumber)}`;
     }
+    case "obligation": {
+      const { runId = "" } = run.obligations[subject.value.obligation]?.declaration ?? {};
+      return `until run "${runId}" has answered`;
+    }
     case "signal":
       return `for signal "${subject.value.signal}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
     case "input": {

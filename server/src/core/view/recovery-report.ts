@@ -110,13 +110,17 @@ function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
       task.suspensions === 0
         ? ""
         : `, waited ${task.suspensions === 1 ? "once" : `${task.suspensions} times`}`;
-    return [RecoveryClass.UNDISTURBED, `It ran once${waits} and is ${status}.`];
+    return [
+      RecoveryClass.UNDISTURBED,
+      `It ran once${waits} and is ${status}.${owedWords(run, task)}`,
+    ];
   }
   const tries =
     task.usedAttempts > 1
       ? `It took ${formatCount(task.usedAttempts, "attempt")}`
       : `It was handed out ${begun} times, and one attempt counts`;
-  return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${reusedSteps(run, task)}`];
+  const rest = `${reusedSteps(run, task)}${owedWords(run, task)}`;
+  return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${rest}`];
 }
 
 function judgeOpenTask(run: Run, task: Task, from: Standpoint): Verdict {
@@ -141,6 +145,19 @@ function reusedSteps(run: Run, task: Task): string {
   return count === 0
     ? ""
     : ` ${formatCount(count, "recorded step")} ${count === 1 ? "was" : "were"} kept through all attempts.`;
+}
+
+/** What it sent to other runs that has no answer yet: the kernel sees to that. */
+function owedWords(run: Run, { number }: Task): string {
+  const receivers = [...run.openObligations].flatMap((owed) => {
+    const { declaration, earlier } = run.obligations[owed] ?? {};
+    return declaration?.task === number && earlier === false ? [`"${declaration.runId}"`] : [];
+  });
+  const [first] = receivers;
+  const rest = receivers.length - 1;
+  return first === undefined
+    ? ""
+    : ` Run ${first}${rest === 0 ? " has" : ` and ${rest} more have`} not answered yet what it sent.`;
 }
 
 function judgeOperation(run: Run, operation: Operation, nowMs: number): Verdict {

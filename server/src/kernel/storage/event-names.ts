@@ -2,7 +2,7 @@ import type { PlanSource } from "../../core/apply.js";
 import type { EventBody } from "../../core/event.js";
 import type { CompiledPlan } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
-import type { Proposal, Review } from "../../core/state.js";
+import type { Obligation, Proposal, Review } from "../../core/state.js";
 import type { EventSlice } from "../../log/segment.js";
 import { decodeEvents } from "../decode-events.js";
 import type { StoredEvent, WatchedEvent } from "../kernel-api.js";
@@ -41,14 +41,15 @@ export class EventNames {
     const { run, number: runNumber } = resident;
     const { runId, workflow } = run;
     const present = namesOf(resident);
-    // Proposals keep their numbers through all incarnations.
+    // Proposals and obligations keep their numbers through all incarnations.
     const proposal = (number: number): Proposal | undefined => run.proposals[number];
+    const obligation = (number: number): Obligation | undefined => run.obligations[number];
     const presentReview = (number: number): Review | undefined => run.reviews[number];
     return events.map((event) => {
       const { incarnation, taskName, operationKey } =
         event.number >= present.fromEvent ? present : this.#namesAt(resident, event.number);
       const review = incarnation === run.incarnation ? presentReview : noReview;
-      const of = { incarnation, taskName, operationKey, proposal, review };
+      const of = { incarnation, taskName, operationKey, proposal, obligation, review };
       return { runNumber, runId, workflow, ...of, event };
     });
   }

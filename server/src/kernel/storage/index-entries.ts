@@ -5,7 +5,7 @@ import { specOf } from "../../core/plan/change-spec.js";
 import { nextExpiryMs } from "../../core/proposals.js";
 import type { Input, Proposal, Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
-import { leaseKey, readyKey, timerKey } from "../../log/key.js";
+import { leaseKey, owedKey, readyKey, timerKey } from "../../log/key.js";
 import { type AsOf, writeLeaseRow } from "./index-rows.js";
 import type { KeyMaker } from "./key-maker.js";
 
@@ -80,6 +80,7 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
     indexProposal(indexed, proposal, sink);
   }
   indexInputs(indexed, sink);
+  indexOwed(indexed, sink);
   for (const number of run.unsettled) {
     const value = `${run.operations[number]?.status ?? 0}`;
     const listed = { namespace, field: listField.operationStatus, value };
@@ -90,6 +91,13 @@ export function indexRun(indexed: Indexed, sink: IndexSink): void {
       const listed = { namespace, field: listField.review, value: openReviewValue };
       sink.entry(keys.visibility(listed, runNumber, review.number), empty, 0);
     }
+  }
+}
+
+/** What is owed to others: a start sends it again. */
+function indexOwed({ run, partition, runNumber }: Indexed, sink: IndexSink): void {
+  for (const number of run.openObligations) {
+    sink.entry(owedKey.encode({ partition, runNumber, number }), empty, 0);
   }
 }
 

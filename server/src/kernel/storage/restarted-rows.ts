@@ -1,5 +1,6 @@
 import {
   inputRequestKey,
+  obligationKey,
   operationKey,
   operationKeyKey,
   proposalKey,
@@ -22,6 +23,7 @@ const kindOfPart: Readonly<Record<keyof StoredParts, number>> = {
   proposals: proposalKey.kind,
   signals: signalKey.kind,
   inputs: inputRequestKey.kind,
+  obligations: obligationKey.kind,
   steps: stepKey.kind,
 };
 

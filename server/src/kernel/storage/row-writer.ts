@@ -1,6 +1,7 @@
 import {
   type RunRowShape,
   writeInputRow,
+  writeObligationRow,
   writeOperationRow,
   writeProposalRow,
   writeReviewRow,
@@ -15,6 +16,7 @@ import {
   type ChunkMark,
   inlineRun,
   rowOfInput,
+  rowOfObligation,
   rowOfOperation,
   rowOfProposal,
   rowOfReview,
@@ -27,6 +29,7 @@ import {
 import type { Run } from "../../core/state.js";
 import {
   inputRequestKey,
+  obligationKey,
   operationKey,
   proposalKey,
   reviewKey,
@@ -40,6 +43,7 @@ import type { StoredParts } from "../resident.js";
 import type { AsOf } from "./index-rows.js";
 import type { KeyMaker } from "./key-maker.js";
 import {
+  obligationStamp,
   operationStamp,
   partVersions,
   proposalStamp,
@@ -81,6 +85,7 @@ const allParts: StoredParts = {
   proposals: [],
   signals: [],
   inputs: [],
+  obligations: [],
   steps: 0,
 };
 
@@ -196,6 +201,13 @@ export class RowWriter {
         this.#put(keys.inRun(inputRequestKey.kind, runNumber, input.number), asOf, put);
       }
     }
+    for (const obligation of run.obligations) {
+      if (obligationStamp(obligation) !== stored.obligations[obligation.number]) {
+        this.#writer.reset();
+        writeObligationRow(this.#writer, rowOfObligation(obligation));
+        this.#put(keys.inRun(obligationKey.kind, runNumber, obligation.number), asOf, put);
+      }
+    }
   }
 
   #put(key: Uint8Array, asOf: AsOf, put: PutRow): number {
@@ -211,7 +223,9 @@ export class RowWriter {
 }
 
 function partCount(run: Run): number {
-  const { tasks, operations, steps, reviews, waits, proposals, signals, inputs } = run;
+  const { tasks, operations, steps, reviews, waits, proposals, signals, inputs, obligations } = run;
   const own = tasks.length + operations.length + steps.length + reviews.length;
-  return own + waits.length + proposals.length + signals.length + inputs.length;
+  return (
+    own + waits.length + proposals.length + signals.length + inputs.length + obligations.length
+  );
 }

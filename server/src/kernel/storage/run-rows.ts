@@ -1,10 +1,12 @@
 import {
   type InputRowShape,
+  type ObligationRowShape,
   type OperationRowShape,
   type ProposalRowShape,
   type ReviewRowShape,
   type RunRowShape,
   readInputRow,
+  readObligationRow,
   readOperationRow,
   readProposalRow,
   readReviewRow,
@@ -20,11 +22,20 @@ import {
 } from "@pawl/proto/log/v1/row_wire.js";
 import { WireReader } from "@pawl/proto/wire/reader.js";
 import { hasRow } from "../../core/rows/run-to-rows.js";
-import type { Operation, Proposal, Review, Run, Signal, Wait } from "../../core/state.js";
+import type {
+  Obligation,
+  Operation,
+  Proposal,
+  Review,
+  Run,
+  Signal,
+  Wait,
+} from "../../core/state.js";
 import { toHex } from "../../log/bytes.js";
 import { CHUNK_ORIGIN, type ChunkPoint } from "../../log/chunk.js";
 import {
   inputRequestKey,
+  obligationKey,
   operationKey,
   proposalKey,
   reviewKey,
@@ -71,6 +82,7 @@ export interface PartRows {
   readonly proposals: ProposalRowShape[];
   readonly signals: SignalRowShape[];
   readonly inputs: InputRowShape[];
+  readonly obligations: ObligationRowShape[];
 }
 
 /** No parts. */
@@ -84,6 +96,7 @@ export function emptyParts(): PartRows {
     proposals: [],
     signals: [],
     inputs: [],
+    obligations: [],
   };
 }
 
@@ -97,6 +110,7 @@ export const partKinds: readonly number[] = [
   proposalKey.kind,
   signalKey.kind,
   inputRequestKey.kind,
+  obligationKey.kind,
 ];
 
 /**
@@ -134,6 +148,9 @@ export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: numbe
     case inputRequestKey.kind:
       parts.inputs.push(readInputRow(reader, payload.length));
       return;
+    case obligationKey.kind:
+      parts.obligations.push(readObligationRow(reader, payload.length));
+      return;
     default:
       parts.reviews.push(readReviewRow(reader, payload.length));
   }
@@ -149,6 +166,7 @@ export function partVersions(run: Run): StoredParts {
     proposals: run.proposals.map(proposalStamp),
     signals: run.signals.map(signalStamp),
     inputs: run.inputs.map(({ version }) => version),
+    obligations: run.obligations.map(obligationStamp),
     steps: run.steps.length,
   };
 }
@@ -183,4 +201,9 @@ export function waitStamp(wait: Wait): number {
 /** A number that changes with the row of a signal: it is written when it comes, and when a wait takes it. */
 export function signalStamp(signal: Signal): number {
   return signal.takenBy === undefined ? 1 : 2;
+}
+
+/** A number that changes with the row of an obligation: it is written when it is made, when it is answered, and when its run begins once more. */
+export function obligationStamp({ settledEvent, earlier }: Obligation): number {
+  return 1 + (settledEvent === 0 ? 0 : 1) + (earlier ? 2 : 0);
 }

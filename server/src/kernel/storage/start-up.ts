@@ -1,5 +1,5 @@
 import { isRunOpen } from "../../core/transitions.js";
-import { leaseKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
+import { leaseKey, owedKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
 import type { RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
 import { readPages } from "../../log/store-scan.js";
@@ -35,7 +35,8 @@ const loadsPerRelief = 1000;
 
 /**
  * What goes on in the background after a start, while the kernel serves: leases, ready tasks and timers are paged in from their rows,
- * and the runs that the tail of the log touched are read. Then the checkpointer begins, and runs that are open are counted.
+ * and the runs are read that the tail of the log touched, or that owe others something. Then the checkpointer begins, and runs that are
+ * open are counted.
  *
  * Rows are read as they were at the horizon. For a run that is in memory, or in the tail, they may be old; its state says better what
  * is open in it, and is asked when the run is read. So each run is registered by exactly one of the two, and no row is written before
@@ -48,6 +49,8 @@ export class StartUp {
   readonly #firstNewRun: number;
   /** Those of them that were counted as open from their row. */
   readonly #counted = new NumberSet();
+  /** Runs that owe others something. */
+  readonly #senders = new Set<number>();
   #isClosed = false;
   /** True once every ready row is in its queue, but those of runs whose state tells better. */
   #isReadyRead = false;
@@ -73,6 +76,7 @@ export class StartUp {
     await this.#orFail(Promise.all([this.#readIndex(), this.#readTail()]));
     if (!this.#isStopped) {
       checkpointer.open();
+      void this.#orFail(this.#readRuns([...this.#senders]));
       // Only a metric waits for it, and it may walk many rows.
       void this.#orFail(this.#countOpen());
     }
@@ -128,6 +132,7 @@ export class StartUp {
     await this.#readTimers();
     await this.#readReady();
     this.#isReadyRead = true;
+    await this.#readOwed();
   }
 
   #readLeases(): Promise<void> {
@@ -148,6 +153,16 @@ export class StartUp {
       const { name, priority, runNumber, number } = queues.read(key);
       if (!this.#isTold(runNumber)) {
         dispatcher.pushNamed(name, runNumber, number, priority);
+      }
+    });
+  }
+
+  /** Whoever owes something is read when all is known: its state has what is to be sent. */
+  #readOwed(): Promise<void> {
+    return this.#readRows(owedKey.kind, ({ key }) => {
+      const { runNumber } = owedKey.decode(key);
+      if (!this.#isTold(runNumber)) {
+        this.#senders.add(runNumber);
       }
     });
   }
@@ -203,9 +218,13 @@ export class StartUp {
     }
   }
 
-  async #readTail(): Promise<void> {
+  #readTail(): Promise<void> {
+    return this.#readRuns([...this.#parts.recovery.tail.numbers()]);
+  }
+
+  async #readRuns(numbers: readonly number[]): Promise<void> {
     let steps = 0;
-    for (const number of [...this.#parts.recovery.tail.numbers()]) {
+    for (const number of numbers) {
       if (this.#isStopped) {
         return;
       }

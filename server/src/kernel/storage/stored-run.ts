@@ -7,6 +7,7 @@ import { toHex } from "../../log/bytes.js";
 import { type Chunk, chunkPointOf, readChunk } from "../../log/chunk.js";
 import {
   inputRequestKey,
+  obligationKey,
   operationKey,
   proposalKey,
   rangeOfRun,
@@ -111,6 +112,7 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
   readAll(proposalKey.kind, row.proposalCount);
   readAll(signalKey.kind, row.signalCount);
   readAll(inputRequestKey.kind, row.inputCount);
+  readAll(obligationKey.kind, row.obligationCount);
   return parts;
 }
 
@@ -262,6 +264,7 @@ function asUnwritten({ parts, ...stamps }: RowStamps, steps: number): RowStamps 
             proposals: none(parts.proposals),
             signals: none(parts.signals),
             inputs: none(parts.inputs),
+            obligations: none(parts.obligations),
             steps,
           },
   };

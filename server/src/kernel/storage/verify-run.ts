@@ -1,5 +1,6 @@
 import {
   encodeInputRow,
+  encodeObligationRow,
   encodeOperationRow,
   encodeProposalRow,
   encodeReviewRow,
@@ -29,7 +30,7 @@ export interface RowCounts {
   chunks: number;
   names: number;
   operationKeys: number;
-  /** Visibility, timer, ready and lease rows. */
+  /** Visibility, timer, ready, lease and owed rows. */
   index: number;
 }
 
@@ -114,6 +115,9 @@ function verifyRows(source: RowSource, runNumber: number, run: MutableRun, store
   requireEqual(told.steps, found.steps, encodeStepRow, () => refuse("steps"));
   requireEqual(told.signals, found.signals, encodeSignalRow, () => refuse("signals"));
   requireEqual(told.inputs, found.inputs, encodeInputRow, () => refuse("input requests"));
+  requireEqual(told.obligations, found.obligations, encodeObligationRow, () =>
+    refuse("obligations"),
+  );
   requireEqual(told.waits, found.waits, encodeWaitRow, () => refuse("waits"));
   requireEqual(told.reviews, found.reviews, encodeReviewRow, () => refuse("reviews"));
   requireEqual(told.proposals, found.proposals, encodeProposalRow, () => refuse("proposals"));

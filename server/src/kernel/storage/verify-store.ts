@@ -2,6 +2,7 @@ import {
   leaseKey,
   nameKey,
   operationKeyKey,
+  owedKey,
   rangeOfKind,
   readyKey,
   runKey,
@@ -152,6 +153,7 @@ class StateVerification {
         timerKey.kind,
         readyKey.kind,
         leaseKey.kind,
+        owedKey.kind,
       ]),
     };
     for (const [what, sort] of sorts) {

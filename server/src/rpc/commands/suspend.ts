@@ -87,8 +87,14 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
       const named = parseProposalId(proposalId, `${field}.proposal.proposal_id`);
       return { case: "proposal", ofRun: named.runNumber, proposal: named.proposal };
     }
+    case "obligation":
+      return { case: "obligation", obligation: subject.value.obligation };
     default:
-      throw badField(`${field}.subject`, "one of timer, signal, input, proposal", "absent");
+      throw badField(
+        `${field}.subject`,
+        "one of timer, signal, input, proposal, obligation",
+        "absent",
+      );
   }
 }
 

@@ -1,9 +1,11 @@
 import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type {
   CallOutcomeShape,
   InputOutcomeShape,
+  ObligationOutcomeShape,
   WaitOutcomeShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
@@ -96,9 +98,11 @@ function outcomeOf(
       return { case: "proposal", value };
     }
     case "signalTaken": {
-      const { payload, principal = "" } = run.signals[outcome.value.signal] ?? {};
-      return { case: "signal", value: { payload, principal } };
+      const { payload, principal = "", from } = run.signals[outcome.value.signal] ?? {};
+      return { case: "signal", value: { payload, principal, fromRunId: from?.runId ?? "" } };
     }
+    case "obligation":
+      return { case: "obligation", value: obligationOutcome(run, outcome.value.obligation) };
     case "inputGiven": {
       const { subject } = declaration;
       const number = subject.case === "input" ? subject.value.input : -1;
@@ -107,6 +111,15 @@ function outcomeOf(
     case undefined:
       return { case: undefined };
   }
+}
+
+function obligationOutcome(run: Run, number: number): ObligationOutcomeShape {
+  const found = run.obligations[number];
+  return {
+    obligation: number,
+    runId: found?.declaration.runId ?? "",
+    status: found?.status ?? ObligationStatus.UNSPECIFIED,
+  };
 }
 
 function inputOutcome(run: Run, runNumber: number, number: number): InputOutcomeShape {

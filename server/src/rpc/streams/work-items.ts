@@ -5,6 +5,7 @@ import { type Outcome, type Receiver, RejectionError } from "../../kernel/outcom
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { intentAnswer } from "../views/intent-view.js";
+import { obligationAnswer } from "../views/obligation-view.js";
 import type { Handle, Handles } from "./handles.js";
 import { mayBeSameStep, reconsiderStep } from "./reconsider-step.js";
 import { stepShape } from "./records.js";
@@ -74,6 +75,9 @@ export class WorkItems {
     }
     for (const item of request.waits) {
       this.#begin({ kind: "wait", item }, prepared);
+    }
+    for (const item of request.obligations) {
+      this.#begin({ kind: "obligation", item }, prepared);
     }
     for (const item of request.reports) {
       this.#begin({ kind: "report", item }, prepared);
@@ -155,13 +159,16 @@ export class WorkItems {
 
   #accept({ work, entry }: Pending, outcome: Extract<Outcome, { accepted: true }>): void {
     const { correlation } = work.item;
-    const { existing, step, intent } = outcome.reply;
+    const { existing, step, intent, obligation } = outcome.reply;
     if (entry !== undefined && endsLease.has(work.kind)) {
       this.#parts.handles.end(entry.handle);
     }
     if (intent !== undefined) {
       const answer = intentAnswer(outcome.run, intent, outcome.runNumber);
       this.#parts.outbox.results.push({ correlation, existing, intent: answer });
+    } else if (obligation !== undefined) {
+      const answer = obligationAnswer(outcome.run, obligation);
+      this.#parts.outbox.results.push({ correlation, existing, obligation: answer });
     } else if (!existing) {
       this.#parts.outbox.accepted.push(correlation);
     } else {

@@ -1,6 +1,7 @@
 import type {
   CallItemShape,
   IntentItemShape,
+  ObligationItemShape,
   ObservationItemShape,
   ReconciliationItemShape,
   ReleaseItemShape,
@@ -12,6 +13,7 @@ import type {
 import type { Target } from "../../kernel/outcome.js";
 import type { Order } from "../answers.js";
 import { callCommand } from "../commands/call.js";
+import { obligationCommand } from "../commands/obligation.js";
 import {
   findingOf,
   intentCommand,
@@ -35,6 +37,7 @@ export type WorkItem =
   | { readonly kind: "intent"; readonly item: IntentItemShape }
   | { readonly kind: "call"; readonly item: CallItemShape }
   | { readonly kind: "wait"; readonly item: WaitItemShape }
+  | { readonly kind: "obligation"; readonly item: ObligationItemShape }
   | { readonly kind: "report"; readonly item: ReportItemShape }
   | { readonly kind: "suspend"; readonly item: SuspendItemShape }
   | { readonly kind: "release"; readonly item: ReleaseItemShape };
@@ -66,6 +69,8 @@ function leaseOrder(
   switch (work.kind) {
     case "step":
       return { target, command: stepCommand(work.item, task, prepared?.admitted) };
+    case "obligation":
+      return { target, command: obligationCommand(work.item, task) };
     case "report":
       return { target, command: reportCommand(work.item, task, prepared?.admitted) };
     case "call":

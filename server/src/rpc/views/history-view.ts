@@ -5,6 +5,7 @@ import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
+import { type ObligationCase, partsOfObligation } from "./obligation-history.js";
 import { partId } from "./part-id.js";
 import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
 import { type ProposalCase, partsOfProposal } from "./proposal-history.js";
@@ -30,7 +31,7 @@ export interface Parts {
 /** `pawl.v1.HistoryEvent` of a stored event. */
 export function historyView(watched: WatchedEvent): EventInit {
   const { sequence, number, atMs, body } = watched.event;
-  const parts = partsOf(body);
+  const parts = partsOf(body, watched);
   const { payload, failure } = parts;
   return {
     sequence: BigInt(sequence),
@@ -54,7 +55,7 @@ export function historyView(watched: WatchedEvent): EventInit {
   };
 }
 
-function partsOf(body: EventBody): Parts {
+function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
   switch (body.case) {
     case "runStarted":
     case "runRestarted":
@@ -70,6 +71,9 @@ function partsOf(body: EventBody): Parts {
     case "signalReceived":
     case "inputAnswered":
       return partsOfRun(body);
+    case "obligationMade":
+    case "obligationSettled":
+      return partsOfObligation(body, obligation);
     case "operationIntended":
     case "operationObserved":
     case "operationDoubted":
@@ -115,8 +119,12 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
       return { payload: input, detail: `Workflow "${workflow}" began.`, principal };
     }
     case "signalReceived": {
-      const { name, payload, principal } = body.value;
-      return { payload, detail: `Signal "${name}" came.`, principal };
+      const { name, payload, principal, from } = body.value;
+      return {
+        payload,
+        detail: `Signal "${name}" came${from === undefined ? "" : ` from run "${from.runId}"`}.`,
+        principal,
+      };
     }
     case "inputAnswered": {
       const { input, answer, principal } = body.value;
@@ -136,8 +144,8 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
       };
     }
     case "cancelRequested": {
-      const { reason, principal } = body.value;
-      return { detail: `The run was asked to stop${quoted(reason)}.`, principal };
+      const { reason, principal, from } = body.value;
+      return { detail: `The run was asked to stop${fromRun(from)}${quoted(reason)}.`, principal };
     }
     case "runPaused":
     case "runResumed": {
@@ -159,7 +167,7 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
 }
 
 function partsOfTask(
-  body: Exclude<EventBody, { case: RunCase | OperationCase | ProposalCase }>,
+  body: Exclude<EventBody, { case: RunCase | OperationCase | ProposalCase | ObligationCase }>,
 ): Parts {
   switch (body.case) {
     case "taskLeased": {
@@ -239,6 +247,8 @@ function endWord(end: WaitEnd): string {
       return "a signal was there";
     case "inputGiven":
       return "the answer is there";
+    case "obligation":
+      return "another run has answered";
     case undefined:
       return "for a reason that this version does not know";
   }
@@ -311,6 +321,10 @@ function partsOfOperation(body: Extract<EventBody, { case: OperationCase }>): Pa
       return { review, payload: result, detail: reason, principal };
     }
   }
+}
+
+function fromRun(from: { readonly runId: string } | undefined): string {
+  return from === undefined ? "" : ` by run "${from.runId}"`;
 }
 
 function quoted(reason: string): string {

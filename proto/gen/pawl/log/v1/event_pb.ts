@@ -11,6 +11,8 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
+import type { ObligationStatus } from "../../v1/obligation_pb.js";
+import { file_pawl_v1_obligation } from "../../v1/obligation_pb.js";
 import type { Absent, OperationScope, OperationStatus, SinkKind } from "../../v1/operation_pb.js";
 import { file_pawl_v1_operation } from "../../v1/operation_pb.js";
 import type { Payload } from "../../v1/payload_pb.js";
@@ -31,7 +33,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/event.proto.
  */
 export const file_pawl_log_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEimg8KBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEjYKD3NpZ25hbF9yZWNlaXZlZBgYIAEoCzIbLnBhd2wubG9nLnYxLlNpZ25hbFJlY2VpdmVkSAASNAoOaW5wdXRfYW5zd2VyZWQYGSABKAsyGi5wYXdsLmxvZy52MS5JbnB1dEFuc3dlcmVkSAASLAoKcnVuX3BhdXNlZBgqIAEoCzIWLnBhd2wubG9nLnYxLlJ1blBhdXNlZEgAEi4KC3J1bl9yZXN1bWVkGCsgASgLMhcucGF3bC5sb2cudjEuUnVuUmVzdW1lZEgAEjAKDHRhc2tfY2hhbmdlZBgsIAEoCzIYLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2VkSAASMgoNcHJvcG9zYWxfbWFkZRggIAEoCzIZLnBhd2wubG9nLnYxLlByb3Bvc2FsTWFkZUgAEjgKEHByb3Bvc2FsX2RlY2lkZWQYISABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lkZWRIABI0Cg5wcm9wb3NhbF9lbmRlZBgiIAEoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsRW5kZWRIABI6ChFuYW1lc3BhY2VfY3JlYXRlZBg4IAEoCzIdLnBhd2wubG9nLnYxLk5hbWVzcGFjZUNyZWF0ZWRIABIyCg1ydW5fcmVzdGFydGVkGC8gASgLMhkucGF3bC5sb2cudjEuUnVuUmVzdGFydGVkSAASMAoMdGFza3NfY2FsbGVkGD0gASgLMhgucGF3bC5sb2cudjEuVGFza3NDYWxsZWRIABIwCgx3YWl0c19vcGVuZWQYPiABKAsyGC5wYXdsLmxvZy52MS5XYWl0c09wZW5lZEgAEjYKD2NhbGxzX2NhbmNlbGxlZBg/IAEoCzIbLnBhd2wubG9nLnYxLkNhbGxzQ2FuY2VsbGVkSABCBgoEYm9keSIjCgVMYWJlbBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiiQIKClJ1blN0YXJ0ZWQSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIbCgRwbGFuGAUgASgLMg0ucGF3bC52MS5QbGFuEh8KBWlucHV0GAYgASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAcgASgMEiIKBmxhYmVscxgIIAMoCzISLnBhd2wubG9nLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRISCgpyZXF1ZXN0X2lkGA0gASgJIsEBCgxSdW5SZXN0YXJ0ZWQSEwoLaW5jYXJuYXRpb24YASABKA0SGwoEcGxhbhgCIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIiCgZsYWJlbHMYBCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgFIAEoCRIRCglwcmluY2lwYWwYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCSJmCgpUYXNrTGVhc2VkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhIKCnNlc3Npb25faWQYBCABKAkSDgoGd29ya2VyGAUgASgJItgCCgpMZWFzZUVuZGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIrCgZyZWFzb24YAyABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIhCgRuZXh0GAQgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEhMKC3JlYWR5X2F0X21zGAUgASgBEiIKCHByb2dyZXNzGAYgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYByABKAsyEC5wYXdsLnYxLkZhaWx1cmUSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGAggASgNEg4KBnJldmlldxgJIAEoDRIUCgx1c2VzX2F0dGVtcHQYCiABKAgSDwoHYXR0ZW1wdBgLIAEoDRIVCg13b3JrZXJfbG9zc2VzGAwgASgNEgwKBG5vdGUYDSABKAkiZwoNVGFza0NvbXBsZXRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIAoGb3V0cHV0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2F0dGVtcHQYBCABKA0i1AEKDUF0dGVtcHRGYWlsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAcgASgNEg4KBnJldmlldxgIIAEoDSIZCglUYXNrUmVhZHkSDAoEdGFzaxgBIAEoDSJrCgxUYXNrVGltZWRPdXQSDAoEdGFzaxgBIAEoDRIqCgRraW5kGAIgASgOMhwucGF3bC5sb2cudjEuVGFza1RpbWVvdXRLaW5kEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUizQEKDFN0ZXBSZWNvcmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoAUIGCgRfa2V5IoIDChRPcGVyYXRpb25EZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIkCglzaW5rX2tpbmQYCiABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhoKEmtleV93aW5kb3dfZW5kc19tcxgLIAEoARIRCglzZXR0bGVfbXMYDCABKA0SFwoPY2FsbF90aW1lb3V0X21zGA0gASgNEhQKDHBsYW5fdmVyc2lvbhgOIAEoDRIRCgluYW1lc3BhY2UYDyABKAlCEAoOX2Rpc2NyaW1pbmF0b3IihAIKEU9wZXJhdGlvbkludGVuZGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSFQoNbGVhc2VfdmVyc2lvbhgDIAEoDRISCgpjYWxsX2J5X21zGAQgASgBEjYKC2RlY2xhcmF0aW9uGAUgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SFAoMc2Vlbl90aHJvdWdoGAYgASgNEgwKBHRhc2sYByABKA0SEQoJcHJpbmNpcGFsGAggASgJEi8KCGNvbnN1bWVkGAkgASgLMh0ucGF3bC5sb2cudjEuQ29uc3VtZWRBcHByb3ZhbCKOAgoRT3BlcmF0aW9uT2JzZXJ2ZWQSEQoJb3BlcmF0aW9uGAEgASgNEhEKCWludGVudF9pZBgCIAEoCRIiCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2VkGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJAoIbm90X3NlbnQYBSABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIjCgd1bmtub3duGAYgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgHIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEgwKBGxhdGUYCCABKAhCCQoHb3V0Y29tZSJNChBPcGVyYXRpb25Eb3VidGVkEhEKCW9wZXJhdGlvbhgBIAEoDRImCgVjYXVzZRgCIAEoDjIXLnBhd2wubG9nLnYxLkRvdWJ0Q2F1c2Ui3QEKE09wZXJhdGlvblJlY29uY2lsZWQSEQoJb3BlcmF0aW9uGAEgASgNEiEKBWZvdW5kGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAMgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAQgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJgoEbmV4dBgFIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEhUKDWxvb2tfdXBfYXRfbXMYBiABKAFCCQoHZmluZGluZyJ3CgxSZXZpZXdPcGVuZWQSDgoGcmV2aWV3GAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkijAEKDlJldmlld1Jlc29sdmVkEg4KBnJldmlldxgBIAEoDRIlCgZjaG9pY2UYAiABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIgCgZyZXN1bHQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDgoGcmVhc29uGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCSI0Cg9DYW5jZWxSZXF1ZXN0ZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIOCgxUaW1lclN1YmplY3QiIwoPUHJvcG9zYWxTdWJqZWN0EhAKCHByb3Bvc2FsGAEgASgNIh8KDVNpZ25hbFN1YmplY3QSDgoGc2lnbmFsGAEgASgJImcKDElucHV0U3ViamVjdBINCgVpbnB1dBgBIAEoDRIQCghxdWVzdGlvbhgCIAEoCRIRCglhZGRyZXNzZWUYAyABKAkSDgoGc2NoZW1hGAQgASgJEhMKC2ZpbmdlcnByaW50GAUgASgMIo8CCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIABIwCghwcm9wb3NhbBgUIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsU3ViamVjdEgAEiwKBnNpZ25hbBgFIAEoCzIaLnBhd2wubG9nLnYxLlNpZ25hbFN1YmplY3RIABIqCgVpbnB1dBgGIAEoCzIZLnBhd2wubG9nLnYxLklucHV0U3ViamVjdEgAQgkKB3N1YmplY3RCBgoEX2tleSLOAQoNVGFza1N1c3BlbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SLAoGb3BlbmVkGAMgAygLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEg0KBXdhaXRzGAQgAygNEhQKDHNlZW5fdGhyb3VnaBgFIAEoDRIhCgRuZXh0GAYgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEiIKCHByb2dyZXNzGAcgASgLMhAucGF3bC52MS5QYXlsb2FkIgwKClRpbWVyRmlyZWQiDgoMV2FpdFRpbWVkT3V0Im8KD1Byb3Bvc2FsU2V0dGxlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiHQoLU2lnbmFsVGFrZW4SDgoGc2lnbmFsGAEgASgNIgwKCklucHV0R2l2ZW4igAEKDlNpZ25hbFJlY2VpdmVkEgwKBG5hbWUYASABKAkSIQoHcGF5bG9hZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAMgASgJEhEKCXByaW5jaXBhbBgEIAEoCRIWCg5jb250ZW50X2RpZ2VzdBgFIAEoDCJyCg1JbnB1dEFuc3dlcmVkEg0KBWlucHV0GAEgASgNEiEKBWdpdmVuGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASEgoIZGVjbGluZWQYAyABKAlIABIRCglwcmluY2lwYWwYBCABKAlCCAoGYW5zd2VyIqYCCglXYWl0RW5kZWQSDAoEd2FpdBgBIAEoDRIMCgR0YXNrGAIgASgNEi4KC3RpbWVyX2ZpcmVkGAMgASgLMhcucGF3bC5sb2cudjEuVGltZXJGaXJlZEgAEi4KCXRpbWVkX291dBgEIAEoCzIZLnBhd2wubG9nLnYxLldhaXRUaW1lZE91dEgAEjAKCHByb3Bvc2FsGBQgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxTZXR0bGVkSAASMAoMc2lnbmFsX3Rha2VuGAUgASgLMhgucGF3bC5sb2cudjEuU2lnbmFsVGFrZW5IABIuCgtpbnB1dF9naXZlbhgGIAEoCzIXLnBhd2wubG9nLnYxLklucHV0R2l2ZW5IAEIJCgdvdXRjb21lImgKDVRhc2tDYW5jZWxsZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiEKB2ZhaWx1cmUYAyABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDwoHYXR0ZW1wdBgEIAEoDSJlCglSdW5DbG9zZWQSIgoGc3RhdHVzGAEgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSIQoHZmFpbHVyZRgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIRCglwcmluY2lwYWwYAyABKAkiLgoJUnVuUGF1c2VkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkiLwoKUnVuUmVzdW1lZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIiwKClJ1bkZhdWx0ZWQSDwoHY29tbWFuZBgBIAEoCRINCgVlcnJvchgCIAEoCSJICgxTdG9yZUNyZWF0ZWQSEAoIc3RvcmVfaWQYASABKAkSDgoGZm9ybWF0GAIgASgNEhYKDmtlcm5lbF92ZXJzaW9uGAMgASgJIjwKEENoZWNrcG9pbnRTZWFsZWQSKAoGY2h1bmtzGAEgAygLMhgucGF3bC5sb2cudjEuU2VhbGVkQ2h1bmsibgoKRXBvY2hCZWdhbhINCgVlcG9jaBgBIAEoDRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoARISCgphZnRlcl9oYXNoGAMgASgMEg4KBnJlYXNvbhgEIAEoCRIVCg1sb3N0X3NlcXVlbmNlGAUgASgBIjcKC1NlYWxlZENodW5rEgsKA3J1bhgBIAEoARINCgVjaHVuaxgCIAEoDRIMCgRoYXNoGAMgASgMIoAEChNQcm9wb3NhbERlY2xhcmF0aW9uEgsKA2tleRgBIAEoCRIMCgR1dWlkGAIgASgJEgwKBG5hbWUYAyABKAkSJgoFc2NvcGUYBCABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEgwKBHRhc2sYBSABKA0SGgoNZGlzY3JpbWluYXRvchgGIAEoCUgAiAEBEg4KBnRhcmdldBgHIAEoCRIhCgdwYXlsb2FkGAggASgLMhAucGF3bC52MS5QYXlsb2FkEhMKC2ZpbmdlcnByaW50GAkgASgMEhQKDHBsYW5fdmVyc2lvbhgKIAEoDRIRCgluYW1lc3BhY2UYCyABKAkSEQoJcmVxdWVzdGVyGAwgASgJEh8KF3JlcXVlc3Rlcl9hdXRoZW50aWNhdGVkGA0gASgIEgwKBGZyb20YDiADKAkSDAoEbmVlZBgPIAEoDRIcChRyZXF1ZXN0ZXJfbWF5X2RlY2lkZRgQIAEoCBIVCg1leHBpcmVzX2F0X21zGBEgASgBEioKBmd1YXJkcxgSIAMoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsR3VhcmQSKQoHZGlzcGxheRgTIAEoCzIYLnBhd2wudjEuUHJvcG9zYWxEaXNwbGF5Eg8KB3JldmlzZXMYFCABKA1CEAoOX2Rpc2NyaW1pbmF0b3IiZgoNUHJvcG9zYWxHdWFyZBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJEgwKBHN0ZXAYAyABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYBCABKAESEgoKbWF4X2FnZV9tcxgFIAEoASJXCgxQcm9wb3NhbE1hZGUSEAoIcHJvcG9zYWwYASABKA0SNQoLZGVjbGFyYXRpb24YAiABKAsyIC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2xhcmF0aW9uIr4BCg9Qcm9wb3NhbERlY2lkZWQSEAoIcHJvcG9zYWwYASABKA0SKQoHdmVyZGljdBgCIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgDIAEoCRIVCg1hdXRoZW50aWNhdGVkGAQgASgIEg0KBXJvbGVzGAUgAygJEg4KBnJlYXNvbhgGIAEoCRIlCgRuZXh0GAcgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cyJtCg1Qcm9wb3NhbEVuZGVkEhAKCHByb3Bvc2FsGAEgASgNEicKBnN0YXR1cxgCIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMSEQoJcHJpbmNpcGFsGAMgASgJEg4KBnJlYXNvbhgEIAEoCSJVChBDb25zdW1lZEFwcHJvdmFsEhAKCHByb3Bvc2FsGAEgASgNEi8KCHN0YW5kaW5nGAIgAygLMh0ucGF3bC5sb2cudjEuQXBwcm92ZXJTdGFuZGluZyI0ChBBcHByb3ZlclN0YW5kaW5nEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCSI4ChBOYW1lc3BhY2VDcmVhdGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAki7gIKC1Rhc2tDaGFuZ2VkEgwKBHRhc2sYASABKA0SGAoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoDRIOCgZkaWdlc3QYAyABKAwSDgoGcmVhc29uGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCRI2Cg9iYWNrb2ZmX3NraXBwZWQYBiABKAsyGy5wYXdsLmxvZy52MS5CYWNrb2ZmU2tpcHBlZEgAEjEKCWNvbXBsZXRlZBgHIAEoCzIcLnBhd2wubG9nLnYxLkNvbXBsZXRlZEJ5SGFuZEgAEisKBmZhaWxlZBgIIAEoCzIZLnBhd2wubG9nLnYxLkZhaWxlZEJ5SGFuZEgAEjQKDmF0dGVtcHRzX3Jlc2V0GAkgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdHNSZXNldEgAEiwKBnBvbGljeRgKIAEoCzIaLnBhd2wubG9nLnYxLlBvbGljeUNoYW5nZWRIAEIICgZjaGFuZ2UiEAoOQmFja29mZlNraXBwZWQiMwoPQ29tcGxldGVkQnlIYW5kEiAKBm91dHB1dBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZCIOCgxGYWlsZWRCeUhhbmQiDwoNQXR0ZW1wdHNSZXNldCJdCg1Qb2xpY3lDaGFuZ2VkEiMKBXJldHJ5GAEgASgLMhQucGF3bC52MS5SZXRyeVBvbGljeRInCgh0aW1lb3V0cxgCIAEoCzIVLnBhd2wudjEuVGFza1RpbWVvdXRzIlUKC1Rhc2tzQ2FsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgZjYWxsZWQYAyADKAsyES5wYXdsLnYxLlBsYW5UYXNrImAKC1dhaXRzT3BlbmVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIsCgZvcGVuZWQYAyADKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24iLgoOQ2FsbHNDYW5jZWxsZWQSDAoEdGFzaxgBIAEoDRIOCgZjYWxsZWQYAiADKA0qkQMKDkxlYXNlRW5kUmVhc29uEiAKHExFQVNFX0VORF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhMRUFTRV9FTkRfUkVBU09OX0VYUElSRUQQARIlCiFMRUFTRV9FTkRfUkVBU09OX05PVF9BQ0tOT1dMRURHRUQQAhIdChlMRUFTRV9FTkRfUkVBU09OX1JFVFVSTkVEEAMSHQoZTEVBU0VfRU5EX1JFQVNPTl9OT1RfSEVMRBAEEh4KGkxFQVNFX0VORF9SRUFTT05fVElNRURfT1VUEAUSGwoXTEVBU0VfRU5EX1JFQVNPTl9SRVZJRVcQBhIfChtMRUFTRV9FTkRfUkVBU09OX0dSQUNFX09WRVIQBxIfChtMRUFTRV9FTkRfUkVBU09OX1RFUk1JTkFURUQQCBIeChpMRUFTRV9FTkRfUkVBU09OX1NVU1BFTkRFRBAJEh4KGkxFQVNFX0VORF9SRUFTT05fV0lUSERSQVdOEAoSGwoXTEVBU0VfRU5EX1JFQVNPTl9QRVJTT04QCyqGAQoPVGFza1RpbWVvdXRLaW5kEiEKHVRBU0tfVElNRU9VVF9LSU5EX1VOU1BFQ0lGSUVEEAASJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fU1RBUlQQARInCiNUQVNLX1RJTUVPVVRfS0lORF9TQ0hFRFVMRV9UT19DTE9TRRACKoMBCgpEb3VidENhdXNlEhsKF0RPVUJUX0NBVVNFX1VOU1BFQ0lGSUVEEAASGwoXRE9VQlRfQ0FVU0VfTEVBU0VfRU5ERUQQARIcChhET1VCVF9DQVVTRV9DQUxMX09WRVJEVUUQAhIdChlET1VCVF9DQVVTRV9BUFBST1ZBTF9PVkVSEANiBnByb3RvMw", [file_pawl_v1_failure, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChdwYXdsL2xvZy92MS9ldmVudC5wcm90bxILcGF3bC5sb2cudjEikBAKBUV2ZW50EhAKCGRlbHRhX21zGAEgASgNEi4KC3J1bl9zdGFydGVkGAIgASgLMhcucGF3bC5sb2cudjEuUnVuU3RhcnRlZEgAEi4KC3Rhc2tfbGVhc2VkGAMgASgLMhcucGF3bC5sb2cudjEuVGFza0xlYXNlZEgAEi4KC2xlYXNlX2VuZGVkGAQgASgLMhcucGF3bC5sb2cudjEuTGVhc2VFbmRlZEgAEjQKDnRhc2tfY29tcGxldGVkGAUgASgLMhoucGF3bC5sb2cudjEuVGFza0NvbXBsZXRlZEgAEjQKDmF0dGVtcHRfZmFpbGVkGAYgASgLMhoucGF3bC5sb2cudjEuQXR0ZW1wdEZhaWxlZEgAEiwKCnRhc2tfcmVhZHkYByABKAsyFi5wYXdsLmxvZy52MS5UYXNrUmVhZHlIABIzCg50YXNrX3RpbWVkX291dBgIIAEoCzIZLnBhd2wubG9nLnYxLlRhc2tUaW1lZE91dEgAEjIKDXN0ZXBfcmVjb3JkZWQYCSABKAsyGS5wYXdsLmxvZy52MS5TdGVwUmVjb3JkZWRIABI8ChJvcGVyYXRpb25faW50ZW5kZWQYCiABKAsyHi5wYXdsLmxvZy52MS5PcGVyYXRpb25JbnRlbmRlZEgAEjwKEm9wZXJhdGlvbl9vYnNlcnZlZBgLIAEoCzIeLnBhd2wubG9nLnYxLk9wZXJhdGlvbk9ic2VydmVkSAASOgoRb3BlcmF0aW9uX2RvdWJ0ZWQYDCABKAsyHS5wYXdsLmxvZy52MS5PcGVyYXRpb25Eb3VidGVkSAASQAoUb3BlcmF0aW9uX3JlY29uY2lsZWQYDSABKAsyIC5wYXdsLmxvZy52MS5PcGVyYXRpb25SZWNvbmNpbGVkSAASMgoNcmV2aWV3X29wZW5lZBgOIAEoCzIZLnBhd2wubG9nLnYxLlJldmlld09wZW5lZEgAEjYKD3Jldmlld19yZXNvbHZlZBgPIAEoCzIbLnBhd2wubG9nLnYxLlJldmlld1Jlc29sdmVkSAASOAoQY2FuY2VsX3JlcXVlc3RlZBgQIAEoCzIcLnBhd2wubG9nLnYxLkNhbmNlbFJlcXVlc3RlZEgAEjQKDnRhc2tfY2FuY2VsbGVkGBEgASgLMhoucGF3bC5sb2cudjEuVGFza0NhbmNlbGxlZEgAEiwKCnJ1bl9jbG9zZWQYEiABKAsyFi5wYXdsLmxvZy52MS5SdW5DbG9zZWRIABIuCgtydW5fZmF1bHRlZBgTIAEoCzIXLnBhd2wubG9nLnYxLlJ1bkZhdWx0ZWRIABIyCg1zdG9yZV9jcmVhdGVkGBQgASgLMhkucGF3bC5sb2cudjEuU3RvcmVDcmVhdGVkSAASOgoRY2hlY2twb2ludF9zZWFsZWQYFSABKAsyHS5wYXdsLmxvZy52MS5DaGVja3BvaW50U2VhbGVkSAASLgoLZXBvY2hfYmVnYW4YNCABKAsyFy5wYXdsLmxvZy52MS5FcG9jaEJlZ2FuSAASNAoOdGFza19zdXNwZW5kZWQYFiABKAsyGi5wYXdsLmxvZy52MS5UYXNrU3VzcGVuZGVkSAASLAoKd2FpdF9lbmRlZBgXIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZEgAEjYKD3NpZ25hbF9yZWNlaXZlZBgYIAEoCzIbLnBhd2wubG9nLnYxLlNpZ25hbFJlY2VpdmVkSAASNAoOaW5wdXRfYW5zd2VyZWQYGSABKAsyGi5wYXdsLmxvZy52MS5JbnB1dEFuc3dlcmVkSAASLAoKcnVuX3BhdXNlZBgqIAEoCzIWLnBhd2wubG9nLnYxLlJ1blBhdXNlZEgAEi4KC3J1bl9yZXN1bWVkGCsgASgLMhcucGF3bC5sb2cudjEuUnVuUmVzdW1lZEgAEjAKDHRhc2tfY2hhbmdlZBgsIAEoCzIYLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2VkSAASMgoNcHJvcG9zYWxfbWFkZRggIAEoCzIZLnBhd2wubG9nLnYxLlByb3Bvc2FsTWFkZUgAEjgKEHByb3Bvc2FsX2RlY2lkZWQYISABKAsyHC5wYXdsLmxvZy52MS5Qcm9wb3NhbERlY2lkZWRIABI0Cg5wcm9wb3NhbF9lbmRlZBgiIAEoCzIaLnBhd2wubG9nLnYxLlByb3Bvc2FsRW5kZWRIABI6ChFuYW1lc3BhY2VfY3JlYXRlZBg4IAEoCzIdLnBhd2wubG9nLnYxLk5hbWVzcGFjZUNyZWF0ZWRIABIyCg1ydW5fcmVzdGFydGVkGC8gASgLMhkucGF3bC5sb2cudjEuUnVuUmVzdGFydGVkSAASMAoMdGFza3NfY2FsbGVkGD0gASgLMhgucGF3bC5sb2cudjEuVGFza3NDYWxsZWRIABIwCgx3YWl0c19vcGVuZWQYPiABKAsyGC5wYXdsLmxvZy52MS5XYWl0c09wZW5lZEgAEjYKD2NhbGxzX2NhbmNlbGxlZBg/IAEoCzIbLnBhd2wubG9nLnYxLkNhbGxzQ2FuY2VsbGVkSAASNgoPb2JsaWdhdGlvbl9tYWRlGDkgASgLMhsucGF3bC5sb2cudjEuT2JsaWdhdGlvbk1hZGVIABI8ChJvYmxpZ2F0aW9uX3NldHRsZWQYOiABKAsyHi5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uU2V0dGxlZEgAQgYKBGJvZHkiIwoFTGFiZWwSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIokCCgpSdW5TdGFydGVkEhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEwoLaW5jYXJuYXRpb24YAyABKA0SEAoId29ya2Zsb3cYBCABKAkSGwoEcGxhbhgFIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgHIAEoDBIiCgZsYWJlbHMYCCADKAsyEi5wYXdsLmxvZy52MS5MYWJlbBITCgt0cmFjZXBhcmVudBgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSEgoKcmVxdWVzdF9pZBgNIAEoCSLBAQoMUnVuUmVzdGFydGVkEhMKC2luY2FybmF0aW9uGAEgASgNEhsKBHBsYW4YAiABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIgoGbGFiZWxzGAQgAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYBSABKAkSEQoJcHJpbmNpcGFsGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkiZgoKVGFza0xlYXNlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBndvcmtlchgFIAEoCSLYAgoKTGVhc2VFbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SKwoGcmVhc29uGAMgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SIQoEbmV4dBgEIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxITCgtyZWFkeV9hdF9tcxgFIAEoARIiCghwcm9ncmVzcxgGIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAcgASgLMhAucGF3bC52MS5GYWlsdXJlEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgIIAEoDRIOCgZyZXZpZXcYCSABKA0SFAoMdXNlc19hdHRlbXB0GAogASgIEg8KB2F0dGVtcHQYCyABKA0SFQoNd29ya2VyX2xvc3NlcxgMIAEoDRIMCgRub3RlGA0gASgJImcKDVRhc2tDb21wbGV0ZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEiAKBm91dHB1dBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgdhdHRlbXB0GAQgASgNItQBCg1BdHRlbXB0RmFpbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEiEKBG5leHQYBCABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEwoLcmVhZHlfYXRfbXMYBSABKAESIgoIcHJvZ3Jlc3MYBiABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHYXR0ZW1wdBgHIAEoDRIOCgZyZXZpZXcYCCABKA0iGQoJVGFza1JlYWR5EgwKBHRhc2sYASABKA0iawoMVGFza1RpbWVkT3V0EgwKBHRhc2sYASABKA0SKgoEa2luZBgCIAEoDjIcLnBhd2wubG9nLnYxLlRhc2tUaW1lb3V0S2luZBIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlIs0BCgxTdGVwUmVjb3JkZWQSDAoEdGFzaxgBIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAIgASgNEgwKBG5hbWUYAyABKAkSEAoDa2V5GAQgASgJSACIAQESHwoFdmFsdWUYBSABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIUCgxzZWVuX3Rocm91Z2gYByABKA0SFgoOb2JzZXJ2ZWRfYXRfbXMYCCABKAFCBgoEX2tleSKCAwoUT3BlcmF0aW9uRGVjbGFyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSDAoEbmFtZRgDIAEoCRImCgVzY29wZRgEIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSDAoEdGFzaxgFIAEoDRIaCg1kaXNjcmltaW5hdG9yGAYgASgJSACIAQESDgoGdGFyZ2V0GAcgASgJEiEKB3BheWxvYWQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSJAoJc2lua19raW5kGAogASgOMhEucGF3bC52MS5TaW5rS2luZBIaChJrZXlfd2luZG93X2VuZHNfbXMYCyABKAESEQoJc2V0dGxlX21zGAwgASgNEhcKD2NhbGxfdGltZW91dF9tcxgNIAEoDRIUCgxwbGFuX3ZlcnNpb24YDiABKA0SEQoJbmFtZXNwYWNlGA8gASgJQhAKDl9kaXNjcmltaW5hdG9yIoQCChFPcGVyYXRpb25JbnRlbmRlZBIRCglvcGVyYXRpb24YASABKA0SEQoJaW50ZW50X2lkGAIgASgJEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEgoKY2FsbF9ieV9tcxgEIAEoARI2CgtkZWNsYXJhdGlvbhgFIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEhQKDHNlZW5fdGhyb3VnaBgGIAEoDRIMCgR0YXNrGAcgASgNEhEKCXByaW5jaXBhbBgIIAEoCRIvCghjb25zdW1lZBgJIAEoCzIdLnBhd2wubG9nLnYxLkNvbnN1bWVkQXBwcm92YWwijgIKEU9wZXJhdGlvbk9ic2VydmVkEhEKCW9wZXJhdGlvbhgBIAEoDRIRCglpbnRlbnRfaWQYAiABKAkSIgoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAUgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgGIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYByABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIMCgRsYXRlGAggASgIQgkKB291dGNvbWUiTQoQT3BlcmF0aW9uRG91YnRlZBIRCglvcGVyYXRpb24YASABKA0SJgoFY2F1c2UYAiABKA4yFy5wYXdsLmxvZy52MS5Eb3VidENhdXNlIt0BChNPcGVyYXRpb25SZWNvbmNpbGVkEhEKCW9wZXJhdGlvbhgBIAEoDRIhCgVmb3VuZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgDIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiYKBG5leHQYBSABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIVCg1sb29rX3VwX2F0X21zGAYgASgBQgkKB2ZpbmRpbmcidwoMUmV2aWV3T3BlbmVkEg4KBnJldmlldxgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJIowBCg5SZXZpZXdSZXNvbHZlZBIOCgZyZXZpZXcYASABKA0SJQoGY2hvaWNlGAIgASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USIAoGcmVzdWx0GAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkiYQoPQ2FuY2VsUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSKwoEZnJvbRgDIAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2UiQwoQT2JsaWdhdGlvblNvdXJjZRILCgNydW4YASABKAESEgoKb2JsaWdhdGlvbhgCIAEoDRIOCgZydW5faWQYAyABKAkiWAoLU2lnbmFsT3JkZXISDgoGc2lnbmFsGAEgASgJEiEKB3BheWxvYWQYAiABKAsyEC5wYXdsLnYxLlBheWxvYWQSFgoOY29udGVudF9kaWdlc3QYAyABKAwiHQoLQ2FuY2VsT3JkZXISDgoGcmVhc29uGAEgASgJItEBChVPYmxpZ2F0aW9uRGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIMCgR0YXNrGAMgASgNEg4KBnJ1bl9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSKgoGc2lnbmFsGAYgASgLMhgucGF3bC5sb2cudjEuU2lnbmFsT3JkZXJIABIqCgZjYW5jZWwYByABKAsyGC5wYXdsLmxvZy52MS5DYW5jZWxPcmRlckgAQgcKBW9yZGVyQgYKBF9rZXkidgoOT2JsaWdhdGlvbk1hZGUSNwoLZGVjbGFyYXRpb24YASABKAsyIi5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uRGVjbGFyYXRpb24SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIUCgxzZWVuX3Rocm91Z2gYAyABKA0iUgoRT2JsaWdhdGlvblNldHRsZWQSEgoKb2JsaWdhdGlvbhgBIAEoDRIpCgZzdGF0dXMYAiABKA4yGS5wYXdsLnYxLk9ibGlnYXRpb25TdGF0dXMiDgoMVGltZXJTdWJqZWN0IiMKD1Byb3Bvc2FsU3ViamVjdBIQCghwcm9wb3NhbBgBIAEoDSIfCg1TaWduYWxTdWJqZWN0Eg4KBnNpZ25hbBgBIAEoCSJnCgxJbnB1dFN1YmplY3QSDQoFaW5wdXQYASABKA0SEAoIcXVlc3Rpb24YAiABKAkSEQoJYWRkcmVzc2VlGAMgASgJEg4KBnNjaGVtYRgEIAEoCRITCgtmaW5nZXJwcmludBgFIAEoDCInChFPYmxpZ2F0aW9uU3ViamVjdBISCgpvYmxpZ2F0aW9uGAEgASgNIsUCCg9XYWl0RGVjbGFyYXRpb24SDAoEbmFtZRgBIAEoCRIQCgNrZXkYAiABKAlIAYgBARIRCglkdWVfYXRfbXMYAyABKAESKgoFdGltZXIYBCABKAsyGS5wYXdsLmxvZy52MS5UaW1lclN1YmplY3RIABIwCghwcm9wb3NhbBgUIAEoCzIcLnBhd2wubG9nLnYxLlByb3Bvc2FsU3ViamVjdEgAEiwKBnNpZ25hbBgFIAEoCzIaLnBhd2wubG9nLnYxLlNpZ25hbFN1YmplY3RIABIqCgVpbnB1dBgGIAEoCzIZLnBhd2wubG9nLnYxLklucHV0U3ViamVjdEgAEjQKCm9ibGlnYXRpb24YByABKAsyHi5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uU3ViamVjdEgAQgkKB3N1YmplY3RCBgoEX2tleSLOAQoNVGFza1N1c3BlbmRlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SLAoGb3BlbmVkGAMgAygLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEg0KBXdhaXRzGAQgAygNEhQKDHNlZW5fdGhyb3VnaBgFIAEoDRIhCgRuZXh0GAYgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEiIKCHByb2dyZXNzGAcgASgLMhAucGF3bC52MS5QYXlsb2FkIgwKClRpbWVyRmlyZWQiDgoMV2FpdFRpbWVkT3V0Im8KD1Byb3Bvc2FsU2V0dGxlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiHQoLU2lnbmFsVGFrZW4SDgoGc2lnbmFsGAEgASgNIgwKCklucHV0R2l2ZW4iKAoST2JsaWdhdGlvbkFuc3dlcmVkEhIKCm9ibGlnYXRpb24YASABKA0irQEKDlNpZ25hbFJlY2VpdmVkEgwKBG5hbWUYASABKAkSIQoHcGF5bG9hZBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAMgASgJEhEKCXByaW5jaXBhbBgEIAEoCRIWCg5jb250ZW50X2RpZ2VzdBgFIAEoDBIrCgRmcm9tGAYgASgLMh0ucGF3bC5sb2cudjEuT2JsaWdhdGlvblNvdXJjZSJyCg1JbnB1dEFuc3dlcmVkEg0KBWlucHV0GAEgASgNEiEKBWdpdmVuGAIgASgLMhAucGF3bC52MS5QYXlsb2FkSAASEgoIZGVjbGluZWQYAyABKAlIABIRCglwcmluY2lwYWwYBCABKAlCCAoGYW5zd2VyIt0CCglXYWl0RW5kZWQSDAoEd2FpdBgBIAEoDRIMCgR0YXNrGAIgASgNEi4KC3RpbWVyX2ZpcmVkGAMgASgLMhcucGF3bC5sb2cudjEuVGltZXJGaXJlZEgAEi4KCXRpbWVkX291dBgEIAEoCzIZLnBhd2wubG9nLnYxLldhaXRUaW1lZE91dEgAEjAKCHByb3Bvc2FsGBQgASgLMhwucGF3bC5sb2cudjEuUHJvcG9zYWxTZXR0bGVkSAASMAoMc2lnbmFsX3Rha2VuGAUgASgLMhgucGF3bC5sb2cudjEuU2lnbmFsVGFrZW5IABIuCgtpbnB1dF9naXZlbhgGIAEoCzIXLnBhd2wubG9nLnYxLklucHV0R2l2ZW5IABI1CgpvYmxpZ2F0aW9uGAcgASgLMh8ucGF3bC5sb2cudjEuT2JsaWdhdGlvbkFuc3dlcmVkSABCCQoHb3V0Y29tZSJoCg1UYXNrQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SFQoNbGVhc2VfdmVyc2lvbhgCIAEoDRIhCgdmYWlsdXJlGAMgASgLMhAucGF3bC52MS5GYWlsdXJlEg8KB2F0dGVtcHQYBCABKA0iZQoJUnVuQ2xvc2VkEiIKBnN0YXR1cxgBIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEiEKB2ZhaWx1cmUYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcHJpbmNpcGFsGAMgASgJIi4KCVJ1blBhdXNlZBIOCgZyZWFzb24YASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIi8KClJ1blJlc3VtZWQSDgoGcmVhc29uGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSIsCgpSdW5GYXVsdGVkEg8KB2NvbW1hbmQYASABKAkSDQoFZXJyb3IYAiABKAkiSAoMU3RvcmVDcmVhdGVkEhAKCHN0b3JlX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoDRIWCg5rZXJuZWxfdmVyc2lvbhgDIAEoCSI8ChBDaGVja3BvaW50U2VhbGVkEigKBmNodW5rcxgBIAMoCzIYLnBhd2wubG9nLnYxLlNlYWxlZENodW5rIm4KCkVwb2NoQmVnYW4SDQoFZXBvY2gYASABKA0SFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAESEgoKYWZ0ZXJfaGFzaBgDIAEoDBIOCgZyZWFzb24YBCABKAkSFQoNbG9zdF9zZXF1ZW5jZRgFIAEoASI3CgtTZWFsZWRDaHVuaxILCgNydW4YASABKAESDQoFY2h1bmsYAiABKA0SDAoEaGFzaBgDIAEoDCKABAoTUHJvcG9zYWxEZWNsYXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBXNjb3BlGAQgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIMCgR0YXNrGAUgASgNEhoKDWRpc2NyaW1pbmF0b3IYBiABKAlIAIgBARIOCgZ0YXJnZXQYByABKAkSIQoHcGF5bG9hZBgIIAEoCzIQLnBhd2wudjEuUGF5bG9hZBITCgtmaW5nZXJwcmludBgJIAEoDBIUCgxwbGFuX3ZlcnNpb24YCiABKA0SEQoJbmFtZXNwYWNlGAsgASgJEhEKCXJlcXVlc3RlchgMIAEoCRIfChdyZXF1ZXN0ZXJfYXV0aGVudGljYXRlZBgNIAEoCBIMCgRmcm9tGA4gAygJEgwKBG5lZWQYDyABKA0SHAoUcmVxdWVzdGVyX21heV9kZWNpZGUYECABKAgSFQoNZXhwaXJlc19hdF9tcxgRIAEoARIqCgZndWFyZHMYEiADKAsyGi5wYXdsLmxvZy52MS5Qcm9wb3NhbEd1YXJkEikKB2Rpc3BsYXkYEyABKAsyGC5wYXdsLnYxLlByb3Bvc2FsRGlzcGxheRIPCgdyZXZpc2VzGBQgASgNQhAKDl9kaXNjcmltaW5hdG9yImYKDVByb3Bvc2FsR3VhcmQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDm9ic2VydmVkX2F0X21zGAQgASgBEhIKCm1heF9hZ2VfbXMYBSABKAEiVwoMUHJvcG9zYWxNYWRlEhAKCHByb3Bvc2FsGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbiK+AQoPUHJvcG9zYWxEZWNpZGVkEhAKCHByb3Bvc2FsGAEgASgNEikKB3ZlcmRpY3QYAiABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAyABKAkSFQoNYXV0aGVudGljYXRlZBgEIAEoCBINCgVyb2xlcxgFIAMoCRIOCgZyZWFzb24YBiABKAkSJQoEbmV4dBgHIAEoDjIXLnBhd2wudjEuUHJvcG9zYWxTdGF0dXMibQoNUHJvcG9zYWxFbmRlZBIQCghwcm9wb3NhbBgBIAEoDRInCgZzdGF0dXMYAiABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEhEKCXByaW5jaXBhbBgDIAEoCRIOCgZyZWFzb24YBCABKAkiVQoQQ29uc3VtZWRBcHByb3ZhbBIQCghwcm9wb3NhbBgBIAEoDRIvCghzdGFuZGluZxgCIAMoCzIdLnBhd2wubG9nLnYxLkFwcHJvdmVyU3RhbmRpbmciNAoQQXBwcm92ZXJTdGFuZGluZxIRCglwcmluY2lwYWwYASABKAkSDQoFcm9sZXMYAiADKAkiOAoQTmFtZXNwYWNlQ3JlYXRlZBIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJIu4CCgtUYXNrQ2hhbmdlZBIMCgR0YXNrGAEgASgNEhgKEGV4cGVjdGVkX3ZlcnNpb24YAiABKA0SDgoGZGlnZXN0GAMgASgMEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSNgoPYmFja29mZl9za2lwcGVkGAYgASgLMhsucGF3bC5sb2cudjEuQmFja29mZlNraXBwZWRIABIxCgljb21wbGV0ZWQYByABKAsyHC5wYXdsLmxvZy52MS5Db21wbGV0ZWRCeUhhbmRIABIrCgZmYWlsZWQYCCABKAsyGS5wYXdsLmxvZy52MS5GYWlsZWRCeUhhbmRIABI0Cg5hdHRlbXB0c19yZXNldBgJIAEoCzIaLnBhd2wubG9nLnYxLkF0dGVtcHRzUmVzZXRIABIsCgZwb2xpY3kYCiABKAsyGi5wYXdsLmxvZy52MS5Qb2xpY3lDaGFuZ2VkSABCCAoGY2hhbmdlIhAKDkJhY2tvZmZTa2lwcGVkIjMKD0NvbXBsZXRlZEJ5SGFuZBIgCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWQiDgoMRmFpbGVkQnlIYW5kIg8KDUF0dGVtcHRzUmVzZXQiXQoNUG9saWN5Q2hhbmdlZBIjCgVyZXRyeRgBIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYAiABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJVCgtUYXNrc0NhbGxlZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SIQoGY2FsbGVkGAMgAygLMhEucGF3bC52MS5QbGFuVGFzayJgCgtXYWl0c09wZW5lZBIMCgR0YXNrGAEgASgNEhUKDWxlYXNlX3ZlcnNpb24YAiABKA0SLAoGb3BlbmVkGAMgAygLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uIi4KDkNhbGxzQ2FuY2VsbGVkEgwKBHRhc2sYASABKA0SDgoGY2FsbGVkGAIgAygNKpEDCg5MZWFzZUVuZFJlYXNvbhIgChxMRUFTRV9FTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYTEVBU0VfRU5EX1JFQVNPTl9FWFBJUkVEEAESJQohTEVBU0VfRU5EX1JFQVNPTl9OT1RfQUNLTk9XTEVER0VEEAISHQoZTEVBU0VfRU5EX1JFQVNPTl9SRVRVUk5FRBADEh0KGUxFQVNFX0VORF9SRUFTT05fTk9UX0hFTEQQBBIeChpMRUFTRV9FTkRfUkVBU09OX1RJTUVEX09VVBAFEhsKF0xFQVNFX0VORF9SRUFTT05fUkVWSUVXEAYSHwobTEVBU0VfRU5EX1JFQVNPTl9HUkFDRV9PVkVSEAcSHwobTEVBU0VfRU5EX1JFQVNPTl9URVJNSU5BVEVEEAgSHgoaTEVBU0VfRU5EX1JFQVNPTl9TVVNQRU5ERUQQCRIeChpMRUFTRV9FTkRfUkVBU09OX1dJVEhEUkFXThAKEhsKF0xFQVNFX0VORF9SRUFTT05fUEVSU09OEAsqhgEKD1Rhc2tUaW1lb3V0S2luZBIhCh1UQVNLX1RJTUVPVVRfS0lORF9VTlNQRUNJRklFRBAAEicKI1RBU0tfVElNRU9VVF9LSU5EX1NDSEVEVUxFX1RPX1NUQVJUEAESJwojVEFTS19USU1FT1VUX0tJTkRfU0NIRURVTEVfVE9fQ0xPU0UQAiqDAQoKRG91YnRDYXVzZRIbChdET1VCVF9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF0RPVUJUX0NBVVNFX0xFQVNFX0VOREVEEAESHAoYRE9VQlRfQ0FVU0VfQ0FMTF9PVkVSRFVFEAISHQoZRE9VQlRfQ0FVU0VfQVBQUk9WQUxfT1ZFUhADYgZwcm90bzM", [file_pawl_v1_failure, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * One event as it lies in a segment.
@@ -181,7 +183,7 @@ export type Event = Message<"pawl.log.v1.Event"> & {
     case: "taskCancelled";
   } | {
     /**
-     * The run ended. Only observations may follow.
+     * The run ended. Only observations, and what other runs answer, may follow.
      *
      * @generated from field: pawl.log.v1.RunClosed run_closed = 18;
      */
@@ -339,6 +341,22 @@ export type Event = Message<"pawl.log.v1.Event"> & {
      */
     value: CallsCancelled;
     case: "callsCancelled";
+  } | {
+    /**
+     * The run owes another one something from now on.
+     *
+     * @generated from field: pawl.log.v1.ObligationMade obligation_made = 57;
+     */
+    value: ObligationMade;
+    case: "obligationMade";
+  } | {
+    /**
+     * The other run has answered.
+     *
+     * @generated from field: pawl.log.v1.ObligationSettled obligation_settled = 58;
+     */
+    value: ObligationSettled;
+    case: "obligationSettled";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1412,6 +1430,13 @@ export type CancelRequested = Message<"pawl.log.v1.CancelRequested"> & {
    * @generated from field: string principal = 2;
    */
   principal: string;
+
+  /**
+   * The run that asked, by its obligation. Absent when no run did.
+   *
+   * @generated from field: pawl.log.v1.ObligationSource from = 3;
+   */
+  from?: ObligationSource | undefined;
 };
 
 /**
@@ -1420,6 +1445,232 @@ export type CancelRequested = Message<"pawl.log.v1.CancelRequested"> & {
  */
 export const CancelRequestedSchema: GenMessage<CancelRequested> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_event, 18);
+
+/**
+ * The obligation of another run.
+ *
+ * @generated from message pawl.log.v1.ObligationSource
+ */
+export type ObligationSource = Message<"pawl.log.v1.ObligationSource"> & {
+  /**
+   * Number of the sending run in its partition.
+   *
+   * @generated from field: double run = 1;
+   */
+  run: number;
+
+  /**
+   * Number of the obligation in that run, from 0: together the identity by which a receiver knows what it has been sent before.
+   *
+   * @generated from field: uint32 obligation = 2;
+   */
+  obligation: number;
+
+  /**
+   * Id of the sending run, for people.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationSource.
+ * Use `create(ObligationSourceSchema)` to create a new message.
+ */
+export const ObligationSourceSchema: GenMessage<ObligationSource> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 19);
+
+/**
+ * A signal for another run.
+ *
+ * @generated from message pawl.log.v1.SignalOrder
+ */
+export type SignalOrder = Message<"pawl.log.v1.SignalOrder"> & {
+  /**
+   * Name of the signal.
+   *
+   * @generated from field: string signal = 1;
+   */
+  signal: string;
+
+  /**
+   * Its content, inline. Absent when there is none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 2;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * SHA-256 of the content. Empty when there is none.
+   *
+   * @generated from field: bytes content_digest = 3;
+   */
+  contentDigest: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.log.v1.SignalOrder.
+ * Use `create(SignalOrderSchema)` to create a new message.
+ */
+export const SignalOrderSchema: GenMessage<SignalOrder> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 20);
+
+/**
+ * Another run is to be cancelled.
+ *
+ * @generated from message pawl.log.v1.CancelOrder
+ */
+export type CancelOrder = Message<"pawl.log.v1.CancelOrder"> & {
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message pawl.log.v1.CancelOrder.
+ * Use `create(CancelOrderSchema)` to create a new message.
+ */
+export const CancelOrderSchema: GenMessage<CancelOrder> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 21);
+
+/**
+ * What one run owes another; never changed.
+ *
+ * @generated from message pawl.log.v1.ObligationDeclaration
+ */
+export type ObligationDeclaration = Message<"pawl.log.v1.ObligationDeclaration"> & {
+  /**
+   * Name, unique in the task together with the key among the orders of one kind.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Discriminator. Absent: none.
+   *
+   * @generated from field: optional string key = 2;
+   */
+  key?: string | undefined;
+
+  /**
+   * Number of the task whose code asked for it.
+   *
+   * @generated from field: uint32 task = 3;
+   */
+  task: number;
+
+  /**
+   * Id of the receiving run, in the namespace of the sender.
+   *
+   * @generated from field: string run_id = 4;
+   */
+  runId: string;
+
+  /**
+   * Who asked, as the connection proved. The receiver is told so.
+   *
+   * @generated from field: string principal = 5;
+   */
+  principal: string;
+
+  /**
+   * What the receiver is asked to do.
+   *
+   * @generated from oneof pawl.log.v1.ObligationDeclaration.order
+   */
+  order: {
+    /**
+     * It gets a signal.
+     *
+     * @generated from field: pawl.log.v1.SignalOrder signal = 6;
+     */
+    value: SignalOrder;
+    case: "signal";
+  } | {
+    /**
+     * It is cancelled.
+     *
+     * @generated from field: pawl.log.v1.CancelOrder cancel = 7;
+     */
+    value: CancelOrder;
+    case: "cancel";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationDeclaration.
+ * Use `create(ObligationDeclarationSchema)` to create a new message.
+ */
+export const ObligationDeclarationSchema: GenMessage<ObligationDeclaration> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 22);
+
+/**
+ * The run owes another one something from now on. It gets the next number of obligations in the run, through all incarnations.
+ *
+ * @generated from message pawl.log.v1.ObligationMade
+ */
+export type ObligationMade = Message<"pawl.log.v1.ObligationMade"> & {
+  /**
+   * What it is.
+   *
+   * @generated from field: pawl.log.v1.ObligationDeclaration declaration = 1;
+   */
+  declaration?: ObligationDeclaration | undefined;
+
+  /**
+   * Lease version under which it was asked for.
+   *
+   * @generated from field: uint32 lease_version = 2;
+   */
+  leaseVersion: number;
+
+  /**
+   * Up to which event of its run the code had been given outcomes.
+   *
+   * @generated from field: uint32 seen_through = 3;
+   */
+  seenThrough: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationMade.
+ * Use `create(ObligationMadeSchema)` to create a new message.
+ */
+export const ObligationMadeSchema: GenMessage<ObligationMade> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 23);
+
+/**
+ * The receiver has answered; nothing is owed any more.
+ *
+ * @generated from message pawl.log.v1.ObligationSettled
+ */
+export type ObligationSettled = Message<"pawl.log.v1.ObligationSettled"> & {
+  /**
+   * Number of the obligation in the run.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+
+  /**
+   * What the receiver answered: not OPEN.
+   *
+   * @generated from field: pawl.v1.ObligationStatus status = 2;
+   */
+  status: ObligationStatus;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationSettled.
+ * Use `create(ObligationSettledSchema)` to create a new message.
+ */
+export const ObligationSettledSchema: GenMessage<ObligationSettled> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 24);
 
 /**
  * Time itself is waited for.
@@ -1434,7 +1685,7 @@ export type TimerSubject = Message<"pawl.log.v1.TimerSubject"> & {
  * Use `create(TimerSubjectSchema)` to create a new message.
  */
 export const TimerSubjectSchema: GenMessage<TimerSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 19);
+  messageDesc(file_pawl_log_v1_event, 25);
 
 /**
  * The decision about a proposal is waited for.
@@ -1455,7 +1706,7 @@ export type ProposalSubject = Message<"pawl.log.v1.ProposalSubject"> & {
  * Use `create(ProposalSubjectSchema)` to create a new message.
  */
 export const ProposalSubjectSchema: GenMessage<ProposalSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 20);
+  messageDesc(file_pawl_log_v1_event, 26);
 
 /**
  * A signal is waited for.
@@ -1476,7 +1727,7 @@ export type SignalSubject = Message<"pawl.log.v1.SignalSubject"> & {
  * Use `create(SignalSubjectSchema)` to create a new message.
  */
 export const SignalSubjectSchema: GenMessage<SignalSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 21);
+  messageDesc(file_pawl_log_v1_event, 27);
 
 /**
  * An answer is waited for.
@@ -1525,7 +1776,28 @@ export type InputSubject = Message<"pawl.log.v1.InputSubject"> & {
  * Use `create(InputSubjectSchema)` to create a new message.
  */
 export const InputSubjectSchema: GenMessage<InputSubject> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 22);
+  messageDesc(file_pawl_log_v1_event, 28);
+
+/**
+ * The answer of another run is waited for.
+ *
+ * @generated from message pawl.log.v1.ObligationSubject
+ */
+export type ObligationSubject = Message<"pawl.log.v1.ObligationSubject"> & {
+  /**
+   * Number of the obligation in the run.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationSubject.
+ * Use `create(ObligationSubjectSchema)` to create a new message.
+ */
+export const ObligationSubjectSchema: GenMessage<ObligationSubject> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 29);
 
 /**
  * One thing that a task waits for; recorded when it first does, and never changed.
@@ -1591,6 +1863,14 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
      */
     value: InputSubject;
     case: "input";
+  } | {
+    /**
+     * What another run makes of what it was sent.
+     *
+     * @generated from field: pawl.log.v1.ObligationSubject obligation = 7;
+     */
+    value: ObligationSubject;
+    case: "obligation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1599,7 +1879,7 @@ export type WaitDeclaration = Message<"pawl.log.v1.WaitDeclaration"> & {
  * Use `create(WaitDeclarationSchema)` to create a new message.
  */
 export const WaitDeclarationSchema: GenMessage<WaitDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 23);
+  messageDesc(file_pawl_log_v1_event, 30);
 
 /**
  * A task gave its lease back and waits. Uses no attempt, and neither does going on.
@@ -1662,7 +1942,7 @@ export type TaskSuspended = Message<"pawl.log.v1.TaskSuspended"> & {
  * Use `create(TaskSuspendedSchema)` to create a new message.
  */
 export const TaskSuspendedSchema: GenMessage<TaskSuspended> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 24);
+  messageDesc(file_pawl_log_v1_event, 31);
 
 /**
  * The time that was waited for has come.
@@ -1677,7 +1957,7 @@ export type TimerFired = Message<"pawl.log.v1.TimerFired"> & {
  * Use `create(TimerFiredSchema)` to create a new message.
  */
 export const TimerFiredSchema: GenMessage<TimerFired> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 25);
+  messageDesc(file_pawl_log_v1_event, 32);
 
 /**
  * Nothing came within the time that the wait allowed.
@@ -1692,7 +1972,7 @@ export type WaitTimedOut = Message<"pawl.log.v1.WaitTimedOut"> & {
  * Use `create(WaitTimedOutSchema)` to create a new message.
  */
 export const WaitTimedOutSchema: GenMessage<WaitTimedOut> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 26);
+  messageDesc(file_pawl_log_v1_event, 33);
 
 /**
  * A proposal is not PENDING any more.
@@ -1734,7 +2014,7 @@ export type ProposalSettled = Message<"pawl.log.v1.ProposalSettled"> & {
  * Use `create(ProposalSettledSchema)` to create a new message.
  */
 export const ProposalSettledSchema: GenMessage<ProposalSettled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 27);
+  messageDesc(file_pawl_log_v1_event, 34);
 
 /**
  * A signal was taken. No other wait gets it.
@@ -1755,7 +2035,7 @@ export type SignalTaken = Message<"pawl.log.v1.SignalTaken"> & {
  * Use `create(SignalTakenSchema)` to create a new message.
  */
 export const SignalTakenSchema: GenMessage<SignalTaken> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 28);
+  messageDesc(file_pawl_log_v1_event, 35);
 
 /**
  * The input request was answered, or declined.
@@ -1770,7 +2050,28 @@ export type InputGiven = Message<"pawl.log.v1.InputGiven"> & {
  * Use `create(InputGivenSchema)` to create a new message.
  */
 export const InputGivenSchema: GenMessage<InputGiven> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 29);
+  messageDesc(file_pawl_log_v1_event, 36);
+
+/**
+ * The other run has answered.
+ *
+ * @generated from message pawl.log.v1.ObligationAnswered
+ */
+export type ObligationAnswered = Message<"pawl.log.v1.ObligationAnswered"> & {
+  /**
+   * Number of the obligation in the run.
+   *
+   * @generated from field: uint32 obligation = 1;
+   */
+  obligation: number;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationAnswered.
+ * Use `create(ObligationAnsweredSchema)` to create a new message.
+ */
+export const ObligationAnsweredSchema: GenMessage<ObligationAnswered> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_event, 37);
 
 /**
  * A signal came to a run.
@@ -1793,7 +2094,7 @@ export type SignalReceived = Message<"pawl.log.v1.SignalReceived"> & {
   payload?: Payload | undefined;
 
   /**
-   * Id of the request that brought it.
+   * Id of the request that brought it. Empty when a run sent it.
    *
    * @generated from field: string request_id = 3;
    */
@@ -1812,6 +2113,13 @@ export type SignalReceived = Message<"pawl.log.v1.SignalReceived"> & {
    * @generated from field: bytes content_digest = 5;
    */
   contentDigest: Uint8Array;
+
+  /**
+   * The run that sent it, by its obligation. Absent when no run did.
+   *
+   * @generated from field: pawl.log.v1.ObligationSource from = 6;
+   */
+  from?: ObligationSource | undefined;
 };
 
 /**
@@ -1819,7 +2127,7 @@ export type SignalReceived = Message<"pawl.log.v1.SignalReceived"> & {
  * Use `create(SignalReceivedSchema)` to create a new message.
  */
 export const SignalReceivedSchema: GenMessage<SignalReceived> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 30);
+  messageDesc(file_pawl_log_v1_event, 38);
 
 /**
  * An input request was answered.
@@ -1870,7 +2178,7 @@ export type InputAnswered = Message<"pawl.log.v1.InputAnswered"> & {
  * Use `create(InputAnsweredSchema)` to create a new message.
  */
 export const InputAnsweredSchema: GenMessage<InputAnswered> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 31);
+  messageDesc(file_pawl_log_v1_event, 39);
 
 /**
  * What a task waited for is there. When it is SUSPENDED, it is READY from now on.
@@ -1937,6 +2245,14 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
      */
     value: InputGiven;
     case: "inputGiven";
+  } | {
+    /**
+     * Another run has answered.
+     *
+     * @generated from field: pawl.log.v1.ObligationAnswered obligation = 7;
+     */
+    value: ObligationAnswered;
+    case: "obligation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1945,7 +2261,7 @@ export type WaitEnded = Message<"pawl.log.v1.WaitEnded"> & {
  * Use `create(WaitEndedSchema)` to create a new message.
  */
 export const WaitEndedSchema: GenMessage<WaitEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 32);
+  messageDesc(file_pawl_log_v1_event, 40);
 
 /**
  * A leased task ended because its run was asked to stop.
@@ -1987,7 +2303,7 @@ export type TaskCancelled = Message<"pawl.log.v1.TaskCancelled"> & {
  * Use `create(TaskCancelledSchema)` to create a new message.
  */
 export const TaskCancelledSchema: GenMessage<TaskCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 33);
+  messageDesc(file_pawl_log_v1_event, 41);
 
 /**
  * The run ended.
@@ -2022,7 +2338,7 @@ export type RunClosed = Message<"pawl.log.v1.RunClosed"> & {
  * Use `create(RunClosedSchema)` to create a new message.
  */
 export const RunClosedSchema: GenMessage<RunClosed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 34);
+  messageDesc(file_pawl_log_v1_event, 42);
 
 /**
  * Nothing of the run is offered from now on: what runs may report, and every timer but that of a running attempt is due when it goes on.
@@ -2050,7 +2366,7 @@ export type RunPaused = Message<"pawl.log.v1.RunPaused"> & {
  * Use `create(RunPausedSchema)` to create a new message.
  */
 export const RunPausedSchema: GenMessage<RunPaused> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 35);
+  messageDesc(file_pawl_log_v1_event, 43);
 
 /**
  * The run goes on.
@@ -2078,7 +2394,7 @@ export type RunResumed = Message<"pawl.log.v1.RunResumed"> & {
  * Use `create(RunResumedSchema)` to create a new message.
  */
 export const RunResumedSchema: GenMessage<RunResumed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 36);
+  messageDesc(file_pawl_log_v1_event, 44);
 
 /**
  * The kernel's own code failed for this run.
@@ -2106,7 +2422,7 @@ export type RunFaulted = Message<"pawl.log.v1.RunFaulted"> & {
  * Use `create(RunFaultedSchema)` to create a new message.
  */
 export const RunFaultedSchema: GenMessage<RunFaulted> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 37);
+  messageDesc(file_pawl_log_v1_event, 45);
 
 /**
  * The store was created.
@@ -2141,7 +2457,7 @@ export type StoreCreated = Message<"pawl.log.v1.StoreCreated"> & {
  * Use `create(StoreCreatedSchema)` to create a new message.
  */
 export const StoreCreatedSchema: GenMessage<StoreCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 38);
+  messageDesc(file_pawl_log_v1_event, 46);
 
 /**
  * History chunks were written.
@@ -2162,7 +2478,7 @@ export type CheckpointSealed = Message<"pawl.log.v1.CheckpointSealed"> & {
  * Use `create(CheckpointSealedSchema)` to create a new message.
  */
 export const CheckpointSealedSchema: GenMessage<CheckpointSealed> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 39);
+  messageDesc(file_pawl_log_v1_event, 47);
 
 /**
  * A new life of the store began, by an operator's word. Positions of earlier ones are told that the store was rewound.
@@ -2211,7 +2527,7 @@ export type EpochBegan = Message<"pawl.log.v1.EpochBegan"> & {
  * Use `create(EpochBeganSchema)` to create a new message.
  */
 export const EpochBeganSchema: GenMessage<EpochBegan> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 40);
+  messageDesc(file_pawl_log_v1_event, 48);
 
 /**
  * A chunk with its hash.
@@ -2246,7 +2562,7 @@ export type SealedChunk = Message<"pawl.log.v1.SealedChunk"> & {
  * Use `create(SealedChunkSchema)` to create a new message.
  */
 export const SealedChunkSchema: GenMessage<SealedChunk> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 41);
+  messageDesc(file_pawl_log_v1_event, 49);
 
 /**
  * What a proposal is; never changed.
@@ -2400,7 +2716,7 @@ export type ProposalDeclaration = Message<"pawl.log.v1.ProposalDeclaration"> & {
  * Use `create(ProposalDeclarationSchema)` to create a new message.
  */
 export const ProposalDeclarationSchema: GenMessage<ProposalDeclaration> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 42);
+  messageDesc(file_pawl_log_v1_event, 50);
 
 /**
  * A guard as it is kept.
@@ -2449,7 +2765,7 @@ export type ProposalGuard = Message<"pawl.log.v1.ProposalGuard"> & {
  * Use `create(ProposalGuardSchema)` to create a new message.
  */
 export const ProposalGuardSchema: GenMessage<ProposalGuard> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 43);
+  messageDesc(file_pawl_log_v1_event, 51);
 
 /**
  * An action was proposed. A proposal that it revises ends with this event when it is open: PENDING becomes SUPERSEDED, APPROVED becomes REVOKED.
@@ -2477,7 +2793,7 @@ export type ProposalMade = Message<"pawl.log.v1.ProposalMade"> & {
  * Use `create(ProposalMadeSchema)` to create a new message.
  */
 export const ProposalMadeSchema: GenMessage<ProposalMade> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 44);
+  messageDesc(file_pawl_log_v1_event, 52);
 
 /**
  * A person approved or rejected.
@@ -2540,7 +2856,7 @@ export type ProposalDecided = Message<"pawl.log.v1.ProposalDecided"> & {
  * Use `create(ProposalDecidedSchema)` to create a new message.
  */
 export const ProposalDecidedSchema: GenMessage<ProposalDecided> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 45);
+  messageDesc(file_pawl_log_v1_event, 53);
 
 /**
  * A proposal ended: EXPIRED, WITHDRAWN, REVOKED or STALE.
@@ -2582,7 +2898,7 @@ export type ProposalEnded = Message<"pawl.log.v1.ProposalEnded"> & {
  * Use `create(ProposalEndedSchema)` to create a new message.
  */
 export const ProposalEndedSchema: GenMessage<ProposalEnded> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 46);
+  messageDesc(file_pawl_log_v1_event, 54);
 
 /**
  * An approval that was used.
@@ -2610,7 +2926,7 @@ export type ConsumedApproval = Message<"pawl.log.v1.ConsumedApproval"> & {
  * Use `create(ConsumedApprovalSchema)` to create a new message.
  */
 export const ConsumedApprovalSchema: GenMessage<ConsumedApproval> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 47);
+  messageDesc(file_pawl_log_v1_event, 55);
 
 /**
  * What an approver was when the approval was used.
@@ -2638,7 +2954,7 @@ export type ApproverStanding = Message<"pawl.log.v1.ApproverStanding"> & {
  * Use `create(ApproverStandingSchema)` to create a new message.
  */
 export const ApproverStandingSchema: GenMessage<ApproverStanding> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 48);
+  messageDesc(file_pawl_log_v1_event, 56);
 
 /**
  * A namespace was created. It is never removed.
@@ -2666,7 +2982,7 @@ export type NamespaceCreated = Message<"pawl.log.v1.NamespaceCreated"> & {
  * Use `create(NamespaceCreatedSchema)` to create a new message.
  */
 export const NamespaceCreatedSchema: GenMessage<NamespaceCreated> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 49);
+  messageDesc(file_pawl_log_v1_event, 57);
 
 /**
  * A person changed a task.
@@ -2762,7 +3078,7 @@ export type TaskChanged = Message<"pawl.log.v1.TaskChanged"> & {
  * Use `create(TaskChangedSchema)` to create a new message.
  */
 export const TaskChangedSchema: GenMessage<TaskChanged> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 50);
+  messageDesc(file_pawl_log_v1_event, 58);
 
 /**
  * A backoff was cut short.
@@ -2777,7 +3093,7 @@ export type BackoffSkipped = Message<"pawl.log.v1.BackoffSkipped"> & {
  * Use `create(BackoffSkippedSchema)` to create a new message.
  */
 export const BackoffSkippedSchema: GenMessage<BackoffSkipped> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 51);
+  messageDesc(file_pawl_log_v1_event, 59);
 
 /**
  * A task was completed by hand.
@@ -2798,7 +3114,7 @@ export type CompletedByHand = Message<"pawl.log.v1.CompletedByHand"> & {
  * Use `create(CompletedByHandSchema)` to create a new message.
  */
 export const CompletedByHandSchema: GenMessage<CompletedByHand> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 52);
+  messageDesc(file_pawl_log_v1_event, 60);
 
 /**
  * A task was failed by hand.
@@ -2813,7 +3129,7 @@ export type FailedByHand = Message<"pawl.log.v1.FailedByHand"> & {
  * Use `create(FailedByHandSchema)` to create a new message.
  */
 export const FailedByHandSchema: GenMessage<FailedByHand> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 53);
+  messageDesc(file_pawl_log_v1_event, 61);
 
 /**
  * A task got all its attempts anew.
@@ -2828,7 +3144,7 @@ export type AttemptsReset = Message<"pawl.log.v1.AttemptsReset"> & {
  * Use `create(AttemptsResetSchema)` to create a new message.
  */
 export const AttemptsResetSchema: GenMessage<AttemptsReset> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 54);
+  messageDesc(file_pawl_log_v1_event, 62);
 
 /**
  * The policy of a task was changed.
@@ -2856,7 +3172,7 @@ export type PolicyChanged = Message<"pawl.log.v1.PolicyChanged"> & {
  * Use `create(PolicyChangedSchema)` to create a new message.
  */
 export const PolicyChangedSchema: GenMessage<PolicyChanged> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 55);
+  messageDesc(file_pawl_log_v1_event, 63);
 
 /**
  * A task called others: they join the run, numbered on.
@@ -2891,7 +3207,7 @@ export type TasksCalled = Message<"pawl.log.v1.TasksCalled"> & {
  * Use `create(TasksCalledSchema)` to create a new message.
  */
 export const TasksCalledSchema: GenMessage<TasksCalled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 56);
+  messageDesc(file_pawl_log_v1_event, 64);
 
 /**
  * Waits began while the lease stays.
@@ -2926,7 +3242,7 @@ export type WaitsOpened = Message<"pawl.log.v1.WaitsOpened"> & {
  * Use `create(WaitsOpenedSchema)` to create a new message.
  */
 export const WaitsOpenedSchema: GenMessage<WaitsOpened> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 57);
+  messageDesc(file_pawl_log_v1_event, 65);
 
 /**
  * Tasks that a task had called are not wanted any more: those that are open end as CANCELLED.
@@ -2954,7 +3270,7 @@ export type CallsCancelled = Message<"pawl.log.v1.CallsCancelled"> & {
  * Use `create(CallsCancelledSchema)` to create a new message.
  */
 export const CallsCancelledSchema: GenMessage<CallsCancelled> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_event, 58);
+  messageDesc(file_pawl_log_v1_event, 66);
 
 /**
  * Why a lease ended without a report.

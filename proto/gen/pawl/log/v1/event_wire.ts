@@ -14,6 +14,7 @@ import type { OperationScope, OperationStatus, SinkKind } from "../../v1/operati
 import type { AbsentShape } from "../../v1/operation_wire.js";
 import { readAbsent, writeAbsent } from "../../v1/operation_wire.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { ObligationStatus } from "../../v1/obligation_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
@@ -61,6 +62,8 @@ export interface EventShape {
     | { case: "tasksCalled"; value: TasksCalledShape }
     | { case: "waitsOpened"; value: WaitsOpenedShape }
     | { case: "callsCancelled"; value: CallsCancelledShape }
+    | { case: "obligationMade"; value: ObligationMadeShape }
+    | { case: "obligationSettled"; value: ObligationSettledShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -302,6 +305,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "obligationMade": {
+      w.tag(458);
+      const at = w.begin();
+      writeObligationMade(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "obligationSettled": {
+      w.tag(466);
+      const at = w.begin();
+      writeObligationSettled(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "tasksCalled": {
       w.tag(490);
       const at = w.begin();
@@ -466,6 +483,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 450:
         body = { case: "namespaceCreated", value: readNamespaceCreated(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 458:
+        body = { case: "obligationMade", value: readObligationMade(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 466:
+        body = { case: "obligationSettled", value: readObligationSettled(r, r.enter()) };
         r.leave(end);
         break;
       case 490:
@@ -2261,6 +2286,7 @@ export function decodeReviewResolved(bytes: Uint8Array): ReviewResolvedShape {
 export interface CancelRequestedShape {
   reason: string;
   principal: string;
+  from?: ObligationSourceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.CancelRequested`. */
@@ -2273,12 +2299,19 @@ export function writeCancelRequested(w: WireWriter, m: CancelRequestedShape): vo
     w.tag(18);
     w.string(m.principal);
   }
+  if (m.from !== undefined) {
+    w.tag(26);
+    const at = w.begin();
+    writeObligationSource(w, m.from);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.CancelRequested` up to `end`, which is the reader's limit. */
 export function readCancelRequested(r: WireReader, end: number): CancelRequestedShape {
   let reason: string = "";
   let principal: string = "";
+  let from: ObligationSourceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2288,6 +2321,10 @@ export function readCancelRequested(r: WireReader, end: number): CancelRequested
       case 18:
         principal = r.string();
         break;
+      case 26:
+        from = readObligationSource(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2295,6 +2332,7 @@ export function readCancelRequested(r: WireReader, end: number): CancelRequested
   return {
     reason,
     principal,
+    from,
   };
 }
 
@@ -2309,6 +2347,414 @@ export function encodeCancelRequested(m: CancelRequestedShape): Uint8Array {
 export function decodeCancelRequested(bytes: Uint8Array): CancelRequestedShape {
   const r = new WireReader(bytes);
   return readCancelRequested(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ObligationSource`; its fields are described in event_pb.ts. */
+export interface ObligationSourceShape {
+  run: number;
+  obligation: number;
+  runId: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationSource`. */
+export function writeObligationSource(w: WireWriter, m: ObligationSourceShape): void {
+  if (!Object.is(m.run, 0)) {
+    w.tag(9);
+    w.double(m.run);
+  }
+  if (m.obligation !== 0) {
+    w.tag(16);
+    w.varint32(m.obligation);
+  }
+  if (m.runId !== "") {
+    w.tag(26);
+    w.string(m.runId);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationSource` up to `end`, which is the reader's limit. */
+export function readObligationSource(r: WireReader, end: number): ObligationSourceShape {
+  let run: number = 0;
+  let obligation: number = 0;
+  let runId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        run = r.double();
+        break;
+      case 16:
+        obligation = r.varint32();
+        break;
+      case 26:
+        runId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    run,
+    obligation,
+    runId,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationSource` into bytes of its own. */
+export function encodeObligationSource(m: ObligationSourceShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationSource(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationSource`; its bytes fields are views of `bytes`. */
+export function decodeObligationSource(bytes: Uint8Array): ObligationSourceShape {
+  const r = new WireReader(bytes);
+  return readObligationSource(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.SignalOrder`; its fields are described in event_pb.ts. */
+export interface SignalOrderShape {
+  signal: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  contentDigest: Uint8Array;
+}
+
+/** Appends the fields of a `pawl.log.v1.SignalOrder`. */
+export function writeSignalOrder(w: WireWriter, m: SignalOrderShape): void {
+  if (m.signal !== "") {
+    w.tag(10);
+    w.string(m.signal);
+  }
+  if (m.payload !== undefined) {
+    w.tag(18);
+    w.bytes(m.payload);
+  }
+  if (m.contentDigest.length > 0) {
+    w.tag(26);
+    w.bytes(m.contentDigest);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SignalOrder` up to `end`, which is the reader's limit. */
+export function readSignalOrder(r: WireReader, end: number): SignalOrderShape {
+  let signal: string = "";
+  let payload: Uint8Array | undefined;
+  let contentDigest: Uint8Array = EMPTY_BYTES;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        signal = r.string();
+        break;
+      case 18:
+        payload = r.bytes();
+        break;
+      case 26:
+        contentDigest = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    signal,
+    payload,
+    contentDigest,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SignalOrder` into bytes of its own. */
+export function encodeSignalOrder(m: SignalOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSignalOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SignalOrder`; its bytes fields are views of `bytes`. */
+export function decodeSignalOrder(bytes: Uint8Array): SignalOrderShape {
+  const r = new WireReader(bytes);
+  return readSignalOrder(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CancelOrder`; its fields are described in event_pb.ts. */
+export interface CancelOrderShape {
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.CancelOrder`. */
+export function writeCancelOrder(w: WireWriter, m: CancelOrderShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CancelOrder` up to `end`, which is the reader's limit. */
+export function readCancelOrder(r: WireReader, end: number): CancelOrderShape {
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CancelOrder` into bytes of its own. */
+export function encodeCancelOrder(m: CancelOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCancelOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CancelOrder`; its bytes fields are views of `bytes`. */
+export function decodeCancelOrder(bytes: Uint8Array): CancelOrderShape {
+  const r = new WireReader(bytes);
+  return readCancelOrder(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ObligationDeclaration`; its fields are described in event_pb.ts. */
+export interface ObligationDeclarationShape {
+  name: string;
+  key?: string | undefined;
+  task: number;
+  runId: string;
+  principal: string;
+  order:
+    | { case: "signal"; value: SignalOrderShape }
+    | { case: "cancel"; value: CancelOrderShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationDeclaration`. */
+export function writeObligationDeclaration(w: WireWriter, m: ObligationDeclarationShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(18);
+    w.string(m.key);
+  }
+  if (m.task !== 0) {
+    w.tag(24);
+    w.varint32(m.task);
+  }
+  if (m.runId !== "") {
+    w.tag(34);
+    w.string(m.runId);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  switch (m.order.case) {
+    case "signal": {
+      w.tag(50);
+      const at = w.begin();
+      writeSignalOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+    case "cancel": {
+      w.tag(58);
+      const at = w.begin();
+      writeCancelOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationDeclaration` up to `end`, which is the reader's limit. */
+export function readObligationDeclaration(r: WireReader, end: number): ObligationDeclarationShape {
+  let name: string = "";
+  let key: string | undefined;
+  let task: number = 0;
+  let runId: string = "";
+  let principal: string = "";
+  let order: ObligationDeclarationShape["order"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        key = r.string();
+        break;
+      case 24:
+        task = r.varint32();
+        break;
+      case 34:
+        runId = r.string();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 50:
+        order = { case: "signal", value: readSignalOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        order = { case: "cancel", value: readCancelOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    key,
+    task,
+    runId,
+    principal,
+    order,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationDeclaration` into bytes of its own. */
+export function encodeObligationDeclaration(m: ObligationDeclarationShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationDeclaration(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationDeclaration`; its bytes fields are views of `bytes`. */
+export function decodeObligationDeclaration(bytes: Uint8Array): ObligationDeclarationShape {
+  const r = new WireReader(bytes);
+  return readObligationDeclaration(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ObligationMade`; its fields are described in event_pb.ts. */
+export interface ObligationMadeShape {
+  declaration?: ObligationDeclarationShape | undefined;
+  leaseVersion: number;
+  seenThrough: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationMade`. */
+export function writeObligationMade(w: WireWriter, m: ObligationMadeShape): void {
+  if (m.declaration !== undefined) {
+    w.tag(10);
+    const at = w.begin();
+    writeObligationDeclaration(w, m.declaration);
+    w.end(at);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(24);
+    w.varint32(m.seenThrough);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationMade` up to `end`, which is the reader's limit. */
+export function readObligationMade(r: WireReader, end: number): ObligationMadeShape {
+  let declaration: ObligationDeclarationShape | undefined;
+  let leaseVersion: number = 0;
+  let seenThrough: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        declaration = readObligationDeclaration(r, r.enter());
+        r.leave(end);
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        seenThrough = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    declaration,
+    leaseVersion,
+    seenThrough,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationMade` into bytes of its own. */
+export function encodeObligationMade(m: ObligationMadeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationMade(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationMade`; its bytes fields are views of `bytes`. */
+export function decodeObligationMade(bytes: Uint8Array): ObligationMadeShape {
+  const r = new WireReader(bytes);
+  return readObligationMade(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ObligationSettled`; its fields are described in event_pb.ts. */
+export interface ObligationSettledShape {
+  obligation: number;
+  status: ObligationStatus;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationSettled`. */
+export function writeObligationSettled(w: WireWriter, m: ObligationSettledShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationSettled` up to `end`, which is the reader's limit. */
+export function readObligationSettled(r: WireReader, end: number): ObligationSettledShape {
+  let obligation: number = 0;
+  let status: ObligationStatus = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as ObligationStatus;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+    status,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationSettled` into bytes of its own. */
+export function encodeObligationSettled(m: ObligationSettledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationSettled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationSettled`; its bytes fields are views of `bytes`. */
+export function decodeObligationSettled(bytes: Uint8Array): ObligationSettledShape {
+  const r = new WireReader(bytes);
+  return readObligationSettled(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TimerSubject`; its fields are described in event_pb.ts. */
@@ -2511,6 +2957,50 @@ export function decodeInputSubject(bytes: Uint8Array): InputSubjectShape {
   return readInputSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ObligationSubject`; its fields are described in event_pb.ts. */
+export interface ObligationSubjectShape {
+  obligation: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationSubject`. */
+export function writeObligationSubject(w: WireWriter, m: ObligationSubjectShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationSubject` up to `end`, which is the reader's limit. */
+export function readObligationSubject(r: WireReader, end: number): ObligationSubjectShape {
+  let obligation: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationSubject` into bytes of its own. */
+export function encodeObligationSubject(m: ObligationSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationSubject`; its bytes fields are views of `bytes`. */
+export function decodeObligationSubject(bytes: Uint8Array): ObligationSubjectShape {
+  const r = new WireReader(bytes);
+  return readObligationSubject(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitDeclaration`; its fields are described in event_pb.ts. */
 export interface WaitDeclarationShape {
   name: string;
@@ -2521,6 +3011,7 @@ export interface WaitDeclarationShape {
     | { case: "proposal"; value: ProposalSubjectShape }
     | { case: "signal"; value: SignalSubjectShape }
     | { case: "input"; value: InputSubjectShape }
+    | { case: "obligation"; value: ObligationSubjectShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2557,6 +3048,13 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
       w.tag(50);
       const at = w.begin();
       writeInputSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
+    case "obligation": {
+      w.tag(58);
+      const at = w.begin();
+      writeObligationSubject(w, m.subject.value);
       w.end(at);
       break;
     }
@@ -2598,6 +3096,10 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 50:
         subject = { case: "input", value: readInputSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        subject = { case: "obligation", value: readObligationSubject(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -2947,6 +3449,50 @@ export function decodeInputGiven(bytes: Uint8Array): InputGivenShape {
   return readInputGiven(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ObligationAnswered`; its fields are described in event_pb.ts. */
+export interface ObligationAnsweredShape {
+  obligation: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationAnswered`. */
+export function writeObligationAnswered(w: WireWriter, m: ObligationAnsweredShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationAnswered` up to `end`, which is the reader's limit. */
+export function readObligationAnswered(r: WireReader, end: number): ObligationAnsweredShape {
+  let obligation: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationAnswered` into bytes of its own. */
+export function encodeObligationAnswered(m: ObligationAnsweredShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationAnswered(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationAnswered`; its bytes fields are views of `bytes`. */
+export function decodeObligationAnswered(bytes: Uint8Array): ObligationAnsweredShape {
+  const r = new WireReader(bytes);
+  return readObligationAnswered(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.SignalReceived`; its fields are described in event_pb.ts. */
 export interface SignalReceivedShape {
   name: string;
@@ -2955,6 +3501,7 @@ export interface SignalReceivedShape {
   requestId: string;
   principal: string;
   contentDigest: Uint8Array;
+  from?: ObligationSourceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalReceived`. */
@@ -2979,6 +3526,12 @@ export function writeSignalReceived(w: WireWriter, m: SignalReceivedShape): void
     w.tag(42);
     w.bytes(m.contentDigest);
   }
+  if (m.from !== undefined) {
+    w.tag(50);
+    const at = w.begin();
+    writeObligationSource(w, m.from);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalReceived` up to `end`, which is the reader's limit. */
@@ -2988,6 +3541,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
   let requestId: string = "";
   let principal: string = "";
   let contentDigest: Uint8Array = EMPTY_BYTES;
+  let from: ObligationSourceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3006,6 +3560,10 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
       case 42:
         contentDigest = r.bytes();
         break;
+      case 50:
+        from = readObligationSource(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -3016,6 +3574,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
     requestId,
     principal,
     contentDigest,
+    from,
   };
 }
 
@@ -3121,6 +3680,7 @@ export interface WaitEndedShape {
     | { case: "proposal"; value: ProposalSettledShape }
     | { case: "signalTaken"; value: SignalTakenShape }
     | { case: "inputGiven"; value: InputGivenShape }
+    | { case: "obligation"; value: ObligationAnsweredShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3163,6 +3723,13 @@ export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
       w.end(at);
       break;
     }
+    case "obligation": {
+      w.tag(58);
+      const at = w.begin();
+      writeObligationAnswered(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3201,6 +3768,10 @@ export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
         break;
       case 50:
         outcome = { case: "inputGiven", value: readInputGiven(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        outcome = { case: "obligation", value: readObligationAnswered(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

@@ -7,12 +7,14 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Label, LeaseEndReason, OperationDeclaration, ProposalDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
+import type { Label, LeaseEndReason, ObligationDeclaration, ObligationSource, OperationDeclaration, ProposalDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
 import { file_pawl_log_v1_event } from "./event_pb.js";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
 import { file_pawl_v1_input } from "../../v1/input_pb.js";
+import type { ObligationStatus } from "../../v1/obligation_pb.js";
+import { file_pawl_v1_obligation } from "../../v1/obligation_pb.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import { file_pawl_v1_operation } from "../../v1/operation_pb.js";
 import type { Payload } from "../../v1/payload_pb.js";
@@ -33,7 +35,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIqEJCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNIjwKCFJ1blBhdXNlEg0KBWF0X21zGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkiywUKB1Rhc2tSb3cSDgoGbnVtYmVyGAEgASgNEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SFQoNbGVhc2VfdmVyc2lvbhgFIAEoDRISCgpzZXNzaW9uX2lkGAYgASgJEg4KBndvcmtlchgHIAEoCRIZChFmaXJzdF9yZWFkeV9hdF9tcxgIIAEoARITCgtyZWFkeV9hdF9tcxgJIAEoARIUCgxsZWFzZWRfYXRfbXMYCiABKAESEQoJZHVlX2F0X21zGAsgASgBEiAKBm91dHB1dBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEiIKCHByb2dyZXNzGA4gASgLMhAucGF3bC52MS5QYXlsb2FkEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgPIAEoDRI1ChBsZWFzZV9lbmRfcmVhc29uGBAgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SHgoWcmVwb3J0ZWRfbGVhc2VfdmVyc2lvbhgRIAEoDRIUCgxjbG9zZWRfYXRfbXMYEiABKAESFQoNdXNlZF9hdHRlbXB0cxgTIAEoDRITCgtzdXNwZW5zaW9ucxgUIAEoDRIpCgd0cm91YmxlGBwgASgLMhgucGF3bC5sb2cudjEuVGFza1Ryb3VibGUSFwoPZW5kZWRfYnlfcGVyc29uGB0gASgIEicKBmNoYW5nZRgeIAEoCzIXLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2USIQoGY2FsbGVkGCAgASgLMhEucGF3bC52MS5QbGFuVGFzaxIOCgZjYWxsZXIYISABKA0SFAoMY2xvc2VkX2V2ZW50GCIgASgNIoQBCgpUYXNrQ2hhbmdlEhgKEGV4cGVjdGVkX3ZlcnNpb24YASABKA0SDgoGZGlnZXN0GAIgASgMEiMKBXJldHJ5GAMgASgLMhQucGF3bC52MS5SZXRyeVBvbGljeRInCgh0aW1lb3V0cxgEIAEoCzIVLnBhd2wudjEuVGFza1RpbWVvdXRzIn0KC1Rhc2tUcm91YmxlEhUKDXdvcmtlcl9sb3NzZXMYASABKA0SGQoRZm9yZ2l2ZW5fYXR0ZW1wdHMYAiABKA0SLgoIZmFpbHVyZXMYAyADKAsyHC5wYXdsLmxvZy52MS5UYXNrRmFpbHVyZU5vdGUSDAoEbm90ZRgEIAEoCSJgCg9UYXNrRmFpbHVyZU5vdGUSDwoHYXR0ZW1wdBgBIAEoDRIOCgZ3b3JrZXIYAiABKAkSDAoEa2luZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg0KBWF0X21zGAUgASgBIr4ECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgSEAoIcHJvcG9zYWwYFiABKA0SFQoNcmV0cnlfYWxsb3dlZBgXIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSLMAQoJU2lnbmFsUm93Eg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEiEKB3BheWxvYWQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSFgoOcmVjZWl2ZWRfYXRfbXMYBiABKAESEAoIdGFrZW5fYnkYByABKA0SFgoOY29udGVudF9kaWdlc3QYCCABKAwSFQoNdGFrZW5fZWFybGllchgJIAEoCCLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIuwJCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNEi8KC29ibGlnYXRpb25zGDQgAygLMhoucGF3bC5sb2cudjEuT2JsaWdhdGlvblJvdxIYChBvYmxpZ2F0aW9uX2NvdW50GDUgASgNIjwKCFJ1blBhdXNlEg0KBWF0X21zGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkiywUKB1Rhc2tSb3cSDgoGbnVtYmVyGAEgASgNEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SFQoNbGVhc2VfdmVyc2lvbhgFIAEoDRISCgpzZXNzaW9uX2lkGAYgASgJEg4KBndvcmtlchgHIAEoCRIZChFmaXJzdF9yZWFkeV9hdF9tcxgIIAEoARITCgtyZWFkeV9hdF9tcxgJIAEoARIUCgxsZWFzZWRfYXRfbXMYCiABKAESEQoJZHVlX2F0X21zGAsgASgBEiAKBm91dHB1dBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEiIKCHByb2dyZXNzGA4gASgLMhAucGF3bC52MS5QYXlsb2FkEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgPIAEoDRI1ChBsZWFzZV9lbmRfcmVhc29uGBAgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SHgoWcmVwb3J0ZWRfbGVhc2VfdmVyc2lvbhgRIAEoDRIUCgxjbG9zZWRfYXRfbXMYEiABKAESFQoNdXNlZF9hdHRlbXB0cxgTIAEoDRITCgtzdXNwZW5zaW9ucxgUIAEoDRIpCgd0cm91YmxlGBwgASgLMhgucGF3bC5sb2cudjEuVGFza1Ryb3VibGUSFwoPZW5kZWRfYnlfcGVyc29uGB0gASgIEicKBmNoYW5nZRgeIAEoCzIXLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2USIQoGY2FsbGVkGCAgASgLMhEucGF3bC52MS5QbGFuVGFzaxIOCgZjYWxsZXIYISABKA0SFAoMY2xvc2VkX2V2ZW50GCIgASgNIoQBCgpUYXNrQ2hhbmdlEhgKEGV4cGVjdGVkX3ZlcnNpb24YASABKA0SDgoGZGlnZXN0GAIgASgMEiMKBXJldHJ5GAMgASgLMhQucGF3bC52MS5SZXRyeVBvbGljeRInCgh0aW1lb3V0cxgEIAEoCzIVLnBhd2wudjEuVGFza1RpbWVvdXRzIn0KC1Rhc2tUcm91YmxlEhUKDXdvcmtlcl9sb3NzZXMYASABKA0SGQoRZm9yZ2l2ZW5fYXR0ZW1wdHMYAiABKA0SLgoIZmFpbHVyZXMYAyADKAsyHC5wYXdsLmxvZy52MS5UYXNrRmFpbHVyZU5vdGUSDAoEbm90ZRgEIAEoCSJgCg9UYXNrRmFpbHVyZU5vdGUSDwoHYXR0ZW1wdBgBIAEoDRIOCgZ3b3JrZXIYAiABKAkSDAoEa2luZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg0KBWF0X21zGAUgASgBIr4ECgxPcGVyYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjYKC2RlY2xhcmF0aW9uGAIgASgLMiEucGF3bC5sb2cudjEuT3BlcmF0aW9uRGVjbGFyYXRpb24SKAoGc3RhdHVzGAMgASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgEIAEoDRIRCglpbnRlbnRfaWQYBSABKAkSFQoNbGVhc2VfdmVyc2lvbhgGIAEoDRISCgpjYWxsX2J5X21zGAcgASgBEhwKFGZpcnN0X2ludGVuZGVkX2F0X21zGAggASgBEhYKDmludGVuZGVkX2F0X21zGAkgASgBEhEKCWNhbGxfb3BlbhgKIAEoCBINCgVjYWxscxgLIAEoDRIgCgZyZXN1bHQYDCABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgNIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIVCg1zZXR0bGVkX2F0X21zGA4gASgBEhIKCnJlY29uY2lsZWQYDyABKAgSEAoIbG9va191cHMYECABKA0SFQoNbG9va191cF9hdF9tcxgRIAEoARITCgtvcGVuX3JldmlldxgSIAEoDRIMCgR0YXNrGBMgASgNEhkKEXNldHRsZWRfaW50ZW50X2lkGBQgASgJEhUKDWVhcmxpZXJfZG91YnQYFSABKAgSEAoIcHJvcG9zYWwYFiABKA0SFQoNcmV0cnlfYWxsb3dlZBgXIAEoCCLXAQoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDUIGCgRfa2V5IrYCCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDSL5AQoJU2lnbmFsUm93Eg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEiEKB3BheWxvYWQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSFgoOcmVjZWl2ZWRfYXRfbXMYBiABKAESEAoIdGFrZW5fYnkYByABKA0SFgoOY29udGVudF9kaWdlc3QYCCABKAwSFQoNdGFrZW5fZWFybGllchgJIAEoCBIrCgRmcm9tGAogASgLMh0ucGF3bC5sb2cudjEuT2JsaWdhdGlvblNvdXJjZSLqAQoNT2JsaWdhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNwoLZGVjbGFyYXRpb24YAiABKAsyIi5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uRGVjbGFyYXRpb24SKQoGc3RhdHVzGAMgASgOMhkucGF3bC52MS5PYmxpZ2F0aW9uU3RhdHVzEhIKCm1hZGVfYXRfbXMYBCABKAESEgoKbWFkZV9ldmVudBgFIAEoDRIVCg1zZXR0bGVkX2F0X21zGAYgASgBEhUKDXNldHRsZWRfZXZlbnQYByABKA0SDwoHZWFybGllchgIIAEoCCLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_run]);
 
 /**
  * A request that began an incarnation of a run.
@@ -369,6 +371,20 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: uint32 called_count = 57;
    */
   calledCount: number;
+
+  /**
+   * What it owes or owed other runs, when not split.
+   *
+   * @generated from field: repeated pawl.log.v1.ObligationRow obligations = 52;
+   */
+  obligations: ObligationRow[];
+
+  /**
+   * Number of those, also when split.
+   *
+   * @generated from field: uint32 obligation_count = 53;
+   */
+  obligationCount: number;
 };
 
 /**
@@ -1127,7 +1143,7 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
   payload?: Payload | undefined;
 
   /**
-   * Id of the request that brought it.
+   * Id of the request that brought it. Empty when a run sent it.
    *
    * @generated from field: string request_id = 4;
    */
@@ -1167,6 +1183,13 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
    * @generated from field: bool taken_earlier = 9;
    */
   takenEarlier: boolean;
+
+  /**
+   * The run that sent it. Absent when no run did.
+   *
+   * @generated from field: pawl.log.v1.ObligationSource from = 10;
+   */
+  from?: ObligationSource | undefined;
 };
 
 /**
@@ -1175,6 +1198,76 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
  */
 export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 10);
+
+/**
+ * What a run owes another, or owed it.
+ *
+ * @generated from message pawl.log.v1.ObligationRow
+ */
+export type ObligationRow = Message<"pawl.log.v1.ObligationRow"> & {
+  /**
+   * Number in the run, from 0, through all incarnations.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * What it is. Of one that an earlier incarnation made and that is settled, its content is in the history alone.
+   *
+   * @generated from field: pawl.log.v1.ObligationDeclaration declaration = 2;
+   */
+  declaration?: ObligationDeclaration | undefined;
+
+  /**
+   * Where it stands.
+   *
+   * @generated from field: pawl.v1.ObligationStatus status = 3;
+   */
+  status: ObligationStatus;
+
+  /**
+   * When it was made, ms since the Unix epoch.
+   *
+   * @generated from field: double made_at_ms = 4;
+   */
+  madeAtMs: number;
+
+  /**
+   * Event number of that.
+   *
+   * @generated from field: uint32 made_event = 5;
+   */
+  madeEvent: number;
+
+  /**
+   * When the receiver's answer was recorded. 0 while it is open.
+   *
+   * @generated from field: double settled_at_ms = 6;
+   */
+  settledAtMs: number;
+
+  /**
+   * Event number of that. 0 while it is open.
+   *
+   * @generated from field: uint32 settled_event = 7;
+   */
+  settledEvent: number;
+
+  /**
+   * True when an earlier incarnation made it.
+   *
+   * @generated from field: bool earlier = 8;
+   */
+  earlier: boolean;
+};
+
+/**
+ * Describes the message pawl.log.v1.ObligationRow.
+ * Use `create(ObligationRowSchema)` to create a new message.
+ */
+export const ObligationRowSchema: GenMessage<ObligationRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * An input request. What it asks lies in its wait.
@@ -1244,7 +1337,7 @@ export type InputRow = Message<"pawl.log.v1.InputRow"> & {
  * Use `create(InputRowSchema)` to create a new message.
  */
 export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * Something that a task waits for, or waited for.
@@ -1307,7 +1400,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * A proposal.
@@ -1412,7 +1505,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 13);
+  messageDesc(file_pawl_log_v1_row, 14);
 
 /**
  * One decision.
@@ -1468,7 +1561,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 14);
+  messageDesc(file_pawl_log_v1_row, 15);
 
 /**
  * A namespace beside `default`.
@@ -1503,7 +1596,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 15);
+  messageDesc(file_pawl_log_v1_row, 16);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1524,5 +1617,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 16);
+  messageDesc(file_pawl_log_v1_row, 17);
 

@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { LabelShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readLabel, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
@@ -16,6 +16,7 @@ import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v
 import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
+import type { ObligationStatus } from "../../v1/obligation_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
@@ -121,6 +122,8 @@ export interface RunRowShape {
   startRequests: StartRequestShape[];
   proposalBase: number;
   calledCount: number;
+  obligations: ObligationRowShape[];
+  obligationCount: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -317,6 +320,16 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(408);
     w.varint32(m.proposalBase);
   }
+  for (const item of m.obligations) {
+    w.tag(418);
+    const at = w.begin();
+    writeObligationRow(w, item);
+    w.end(at);
+  }
+  if (m.obligationCount !== 0) {
+    w.tag(424);
+    w.varint32(m.obligationCount);
+  }
   if (m.calledCount !== 0) {
     w.tag(456);
     w.varint32(m.calledCount);
@@ -368,6 +381,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   const startRequests: StartRequestShape[] = [];
   let proposalBase: number = 0;
   let calledCount: number = 0;
+  const obligations: ObligationRowShape[] = [];
+  let obligationCount: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -509,6 +524,13 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 408:
         proposalBase = r.varint32();
         break;
+      case 418:
+        obligations.push(readObligationRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 424:
+        obligationCount = r.varint32();
+        break;
       case 456:
         calledCount = r.varint32();
         break;
@@ -560,6 +582,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     startRequests,
     proposalBase,
     calledCount,
+    obligations,
+    obligationCount,
   };
 }
 
@@ -1773,6 +1797,7 @@ export interface SignalRowShape {
   takenBy: number;
   contentDigest: Uint8Array;
   takenEarlier: boolean;
+  from?: ObligationSourceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalRow`. */
@@ -1813,6 +1838,12 @@ export function writeSignalRow(w: WireWriter, m: SignalRowShape): void {
     w.tag(72);
     w.bool(m.takenEarlier);
   }
+  if (m.from !== undefined) {
+    w.tag(82);
+    const at = w.begin();
+    writeObligationSource(w, m.from);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalRow` up to `end`, which is the reader's limit. */
@@ -1826,6 +1857,7 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
   let takenBy: number = 0;
   let contentDigest: Uint8Array = EMPTY_BYTES;
   let takenEarlier: boolean = false;
+  let from: ObligationSourceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1856,6 +1888,10 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
       case 72:
         takenEarlier = r.bool();
         break;
+      case 82:
+        from = readObligationSource(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1870,6 +1906,7 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
     takenBy,
     contentDigest,
     takenEarlier,
+    from,
   };
 }
 
@@ -1884,6 +1921,123 @@ export function encodeSignalRow(m: SignalRowShape): Uint8Array {
 export function decodeSignalRow(bytes: Uint8Array): SignalRowShape {
   const r = new WireReader(bytes);
   return readSignalRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ObligationRow`; its fields are described in row_pb.ts. */
+export interface ObligationRowShape {
+  number: number;
+  declaration?: ObligationDeclarationShape | undefined;
+  status: ObligationStatus;
+  madeAtMs: number;
+  madeEvent: number;
+  settledAtMs: number;
+  settledEvent: number;
+  earlier: boolean;
+}
+
+/** Appends the fields of a `pawl.log.v1.ObligationRow`. */
+export function writeObligationRow(w: WireWriter, m: ObligationRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.declaration !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeObligationDeclaration(w, m.declaration);
+    w.end(at);
+  }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+  if (!Object.is(m.madeAtMs, 0)) {
+    w.tag(33);
+    w.double(m.madeAtMs);
+  }
+  if (m.madeEvent !== 0) {
+    w.tag(40);
+    w.varint32(m.madeEvent);
+  }
+  if (!Object.is(m.settledAtMs, 0)) {
+    w.tag(49);
+    w.double(m.settledAtMs);
+  }
+  if (m.settledEvent !== 0) {
+    w.tag(56);
+    w.varint32(m.settledEvent);
+  }
+  if (m.earlier) {
+    w.tag(64);
+    w.bool(m.earlier);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ObligationRow` up to `end`, which is the reader's limit. */
+export function readObligationRow(r: WireReader, end: number): ObligationRowShape {
+  let number: number = 0;
+  let declaration: ObligationDeclarationShape | undefined;
+  let status: ObligationStatus = 0;
+  let madeAtMs: number = 0;
+  let madeEvent: number = 0;
+  let settledAtMs: number = 0;
+  let settledEvent: number = 0;
+  let earlier: boolean = false;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        declaration = readObligationDeclaration(r, r.enter());
+        r.leave(end);
+        break;
+      case 24:
+        status = r.int32() as ObligationStatus;
+        break;
+      case 33:
+        madeAtMs = r.double();
+        break;
+      case 40:
+        madeEvent = r.varint32();
+        break;
+      case 49:
+        settledAtMs = r.double();
+        break;
+      case 56:
+        settledEvent = r.varint32();
+        break;
+      case 64:
+        earlier = r.bool();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    declaration,
+    status,
+    madeAtMs,
+    madeEvent,
+    settledAtMs,
+    settledEvent,
+    earlier,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ObligationRow` into bytes of its own. */
+export function encodeObligationRow(m: ObligationRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeObligationRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ObligationRow`; its bytes fields are views of `bytes`. */
+export function decodeObligationRow(bytes: Uint8Array): ObligationRowShape {
+  const r = new WireReader(bytes);
+  return readObligationRow(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.InputRow`; its fields are described in row_pb.ts. */

@@ -1,0 +1,87 @@
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import { type Obligation, obligationIdentity, type Run } from "../state.js";
+import { breaches, type Rule, type Violation, violation } from "./violation.js";
+
+/** Violations of obligations, and of what finds them. */
+export function findObligationViolations(run: Run): Violation[] {
+  const present = run.obligations.filter(({ earlier }) => !earlier).length;
+  const open = run.obligations.filter(({ status }) => status === ObligationStatus.OPEN).length;
+  return [
+    ...breaches("run", [
+      [
+        run.obligationsByIdentity.size === present,
+        `${present} obligations in the index`,
+        `${run.obligationsByIdentity.size}`,
+      ],
+      [
+        run.openObligations.size === open,
+        `${open} obligations open`,
+        `${run.openObligations.size}`,
+      ],
+      [
+        run.kind === "run" || run.obligations.length === 0,
+        "no obligation in a ledger",
+        `${run.obligations.length}`,
+      ],
+    ]),
+    ...run.obligations.flatMap((obligation, number) =>
+      breaches(`obligation ${number}`, rulesOfObligation(run, obligation, number)),
+    ),
+  ];
+}
+
+function rulesOfObligation(run: Run, obligation: Obligation, number: number): Rule[] {
+  const { declaration, status, settledAtMs, settledEvent, madeEvent, earlier } = obligation;
+  const isOpen = status === ObligationStatus.OPEN;
+  const indexed = run.obligationsByIdentity.get(obligationIdentity(declaration));
+  return [
+    [obligation.number === number, `number ${number}`, `${obligation.number}`],
+    [earlier || indexed === number, "its number in the index", declaration.name],
+    [
+      run.openObligations.has(number) === isOpen,
+      "a place among the open exactly while it is",
+      `${status}`,
+    ],
+    [isOpen === (settledAtMs === 0), "an answer exactly when it is settled", `${settledAtMs}`],
+    [isOpen === (settledEvent === 0), "an answer with its event", `${settledEvent}`],
+    [
+      madeEvent >= 1 && settledEvent <= run.eventCount && (isOpen || settledEvent > madeEvent),
+      "events in their order",
+      `${madeEvent}, ${settledEvent}`,
+    ],
+    [
+      earlier === madeEvent < run.begunAtEvent,
+      "to be of an earlier incarnation when that made it",
+      `${madeEvent}`,
+    ],
+    [
+      earlier || run.tasks[declaration.task] !== undefined,
+      "a task of the run",
+      `${declaration.task}`,
+    ],
+    [declaration.order.case !== undefined, "an order", "none"],
+    [
+      !earlier || isOpen || declaration.order.case !== "signal" || !hasContent(declaration.order),
+      "no content once nobody asks for it",
+      "it has",
+    ],
+  ];
+}
+
+function hasContent(
+  order: Extract<Obligation["declaration"]["order"], { case: "signal" }>,
+): boolean {
+  return order.value.payload !== undefined;
+}
+
+/** What is left to be done between commands: a wait for an answer that is there. */
+export function findUnheardAnswers(run: Run): Violation[] {
+  return run.obligations
+    .filter(
+      ({ number, settledEvent }) =>
+        settledEvent !== 0 && run.openWaitsBySubject.has(`obligation:${number}`),
+    )
+    .map(({ number }) =>
+      violation(`obligation ${number}`, "no wait for an answer that is there", "there is one"),
+    );
+}

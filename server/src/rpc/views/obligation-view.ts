@@ -1,0 +1,9 @@
+import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import type { ObligationAnswerShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { Run } from "../../core/state.js";
+
+/** `pawl.v1.ObligationAnswer` of an obligation of the run: where it stands now. */
+export function obligationAnswer(run: Run, obligation: number): ObligationAnswerShape {
+  const status = run.obligations[obligation]?.status ?? ObligationStatus.UNSPECIFIED;
+  return { obligation, status };
+}
