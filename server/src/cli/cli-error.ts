@@ -28,6 +28,15 @@ export class CliError extends Error {
     this.next = info.next ?? [];
     this.rejection = info.rejection;
   }
+
+  /** The same error with other steps. */
+  withNext(next: readonly string[]): CliError {
+    const { message, exitCode, reason, rejection, cause } = this;
+    return new CliError(message, {
+      ...{ exitCode, reason, next, cause },
+      ...(rejection === undefined ? {} : { rejection }),
+    });
+  }
 }
 
 /** The command line was wrong; nothing was sent. */

@@ -37,7 +37,9 @@ function tell(
   const told = error instanceof CommanderError ? commandLineError(error, program, args) : error;
   if (told === undefined) return exitCodes.ok;
   const cliError = describeOwn(told);
-  printError(context, cliError, args.includes("--json"));
+  // Nobody is left without a next step: where an error has none of its own, the help says what the command takes.
+  const next = cliError.next.length === 0 ? [helpCommand(program, args)] : cliError.next;
+  printError(context, cliError.withNext(next), args.includes("--json"));
   return cliError.exitCode;
 }
 

@@ -51,7 +51,8 @@ function tell(
   out.next([`npx --no pawl serve --dir ${quoteWord(dir)}`]);
 }
 
-async function begin(context: CliContext, { dir, reason }: RestoreOptions): Promise<BegunEpoch> {
+async function begin(context: CliContext, options: RestoreOptions): Promise<BegunEpoch> {
+  const { dir, reason } = options;
   const crash = readCrashPoints(context.env);
   try {
     const folder = await openDataFolder(resolve(context.cwd, dir), {
@@ -69,6 +70,6 @@ async function begin(context: CliContext, { dir, reason }: RestoreOptions): Prom
       await folder.close();
     }
   } catch (error) {
-    throw await explainStoreError(error);
+    throw await explainStoreError(error, options);
   }
 }

@@ -7,7 +7,7 @@ import { CliError } from "../cli-error.js";
 import type { ServeOptions } from "../commands/serve.js";
 import { connect } from "../connection.js";
 import { exitCodes } from "../exit-codes.js";
-import { FollowUps, quoteWord } from "../follow-up.js";
+import { FollowUps } from "../follow-up.js";
 import { DEFAULT_HOST, kernelUrl, readKernelHint } from "../kernel-url.js";
 import { findListener } from "./find-listener.js";
 
@@ -24,33 +24,42 @@ const PROBE_MS = 2_000;
 export async function explainServeError(error: unknown, place: ServePlace): Promise<unknown> {
   if (error instanceof StoreError) {
     const isDamaged = error.code === "PAWL_STORE_DAMAGED";
-    const verify = `npx --no pawl verify --dir ${quoteWord(place.dir)}`;
-    return await explainStoreError(error, isDamaged ? [verify] : []);
+    const verify = new FollowUps({ dir: place.dir }).command("verify");
+    return await explainStoreError(error, place, isDamaged ? [verify] : []);
   }
-  if (error instanceof TokenFileError || error instanceof TlsFilesError) return refused(error, []);
+  if (error instanceof TokenFileError || error instanceof TlsFilesError) {
+    return refused(error, ["Mend the file that is named, then give the same command again."]);
+  }
   if (!(error instanceof ListenError)) return error;
-  return error.code === "PAWL_PORT_IN_USE" ? await explainTaken(error, place) : refused(error, []);
+  return error.code === "PAWL_PORT_IN_USE"
+    ? await explainTaken(error, place)
+    : refused(error, ["Give what is missing, or another address: --host and --port."]);
 }
 
-/** Says of an error of the store who is in the way, and `next` when nobody is. Other errors are given back as they are. */
+/**
+ * Says of an error of the store who is in the way; when nobody is, what else may be done, and who explains the folder. Other errors are given
+ * back as they are.
+ */
 export async function explainStoreError(
   error: unknown,
+  { dir }: Pick<ServePlace, "dir">,
   next: readonly string[] = [],
 ): Promise<unknown> {
-  if (error instanceof StoreLocked) return await explainLocked(error);
+  const doctor = new FollowUps({ dir }).command("doctor");
+  if (error instanceof StoreLocked) return await explainLocked(error, doctor);
   if (!(error instanceof StoreError)) return error;
   return new CliError(error.message, {
     exitCode: error.code === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused,
     reason: error.code,
-    next,
+    next: [...next, doctor],
     cause: error,
   });
 }
 
 /** The folder is in use: the message names the process, and the kernel is asked at the address it left. */
-async function explainLocked(error: StoreLocked): Promise<CliError> {
+async function explainLocked(error: StoreLocked, doctor: string): Promise<CliError> {
   const hint = await readKernelHint(error.directory);
-  if (hint?.port === undefined) return refused(error, []);
+  if (hint?.port === undefined) return refused(error, [doctor]);
   const url = kernelUrl(hint.host, hint.port, hint.hasTls);
   return refused(error, [new FollowUps({ url }).command("info")]);
 }

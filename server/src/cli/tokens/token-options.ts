@@ -45,7 +45,13 @@ export async function onTokenFile<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof TokenFileError) {
       const { message, code } = error;
-      throw new CliError(message, { exitCode: exitCodes.refused, reason: code, cause: error });
+      const next = ["Mend the file that is named, then give the same command again."];
+      throw new CliError(message, {
+        exitCode: exitCodes.refused,
+        reason: code,
+        next,
+        cause: error,
+      });
     }
     if (error instanceof Error && "syscall" in error) {
       throw refuseToken(

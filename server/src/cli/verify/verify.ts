@@ -49,15 +49,15 @@ async function keepVerdict(
 /** The open folder, or the damage for which it cannot be opened. */
 async function openToVerify(
   context: CliContext,
-  { dir }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<DataFolder | StoreDamaged> {
   try {
-    return await openDataFolder(resolve(context.cwd, dir), {
+    return await openDataFolder(resolve(context.cwd, options.dir), {
       create: false,
       checksAllTables: true,
     });
   } catch (error) {
     if (error instanceof StoreDamaged) return error;
-    throw await explainStoreError(error);
+    throw await explainStoreError(error, options);
   }
 }
