@@ -63,7 +63,7 @@ describe("a check", () => {
   });
 
   test("is refused where its namespace, or all of them, have too many waiting", async () => {
-    checker = new SchemaChecker({ checkMs: 200, ofNamespaceMax: 1, waitingMax: 2 });
+    checker = new SchemaChecker({ checkMs: 20_000, ofNamespaceMax: 1, waitingMax: 2 });
     const job = { schema: number };
     const [, , ofA, ofB, ofC] = await Promise.all(
       ["a", "a", "a", "b", "c"].map((namespace) => checker.check(job, asker(namespace))),

@@ -62,9 +62,13 @@ export function operation(
 }
 
 /** Starts a run and claims its only task. */
-export async function leasedRun(client: RpcClient, runId: string): Promise<Offer> {
+export async function leasedRun(
+  client: RpcClient,
+  runId: string,
+  more: MessageInitShape<typeof StartRunSchema> = {},
+): Promise<Offer> {
   const started = await client.unary(RunService.method.startRuns, {
-    runs: [oneTask(runId, `kind-${runId}`)],
+    runs: [oneTask(runId, `kind-${runId}`, more)],
   });
   if (started.results[0]?.rejection !== undefined) {
     throw new Error(started.results[0].rejection.message);

@@ -32,7 +32,10 @@ export async function buildWorld(client: RpcClient): Promise<World> {
   const reviewId = await openReview(client, "review-open");
   const resolvedReviewId = await openReview(client, "review-resolved");
   await client.unary(reviews.resolveReview, { ...resolution, reviewId: resolvedReviewId });
-  const stopping = await leasedRun(client, "stopping");
+  // It is stopping for as long as the tests may take on a busy machine.
+  const slow = { name: "only", kind: "kind-stopping", cancelGrace: { seconds: 600n } };
+  const plan = { tasks: [slow], output: "only" };
+  const stopping = await leasedRun(client, "stopping", { plan });
   await client.unary(runs.cancelRun, { runId: "stopping" });
   const paused = await leasedRun(client, "paused");
   await client.unary(runs.pauseRun, { runId: "paused" });
