@@ -45,7 +45,7 @@ export interface PawlClient {
   readonly approvals: Client<typeof ApprovalService>;
   /** The kernel itself. */
   readonly admin: Client<typeof AdminService>;
-  /** Ends the connection with all its calls. */
+  /** Ends the connection with all its calls. A later call makes a new one. */
   close(): void;
 }
 

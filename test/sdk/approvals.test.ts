@@ -1,10 +1,13 @@
 import {
+  ApprovalExpired,
+  ApprovalPending,
   ApprovalRevoked,
   ApprovalStale,
   type Approved,
   type Client,
   connect,
   json,
+  NotApproved,
   operation,
   type ProposalInfo,
   type Said,
@@ -153,6 +156,66 @@ describe("an approval that cannot be used", () => {
     await client.approvals.revoke({ ...shown, version: 2 }, { reason: "wrong till" });
     goOn();
     expect(await run.result({ timeout: "10s" })).toBe("wrong till");
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("performing without an approval that can be used", () => {
+  /** Performs the effect by its name, whatever became of its proposal, and gives the error. */
+  const performBare = (ctx: TaskContext) =>
+    ctx
+      .perform(refund, { cents: 1200 }, { target: "account-7" })
+      .then(() => undefined)
+      .catch((error: unknown) => error);
+
+  test("is refused while nobody has decided, and worth another try", async () => {
+    const seen: unknown[] = [];
+    const hasty = task("hasty").run(async (ctx) => {
+      const said = ctx.approve(refund, { cents: 1200 }, terms);
+      const first = await Promise.race([said, ctx.sleep("patience", "1m")]);
+      if (first === undefined) seen.push(await performBare(ctx));
+      return first?.status ?? "tired of waiting";
+    });
+    await client.worker({ serve: [hasty] });
+    const run = await client.start(hasty, undefined, { runId: "r" });
+    const { proposalId, operationKey } = await pending();
+    await kernel.time.pass(60_100);
+    expect(await run.result({ timeout: "20s" })).toBe("tired of waiting");
+    expect(seen).toEqual([expect.any(ApprovalPending)]);
+    expect(seen).toMatchObject([{ proposalId, operationKey, retryable: true }]);
+    expect(sent).toEqual([]);
+  });
+
+  test("is refused for good after a rejection", async () => {
+    const seen: unknown[] = [];
+    const stubborn = task("stubborn").run(async (ctx) => {
+      const { status } = await ctx.approve(refund, { cents: 1200 }, terms);
+      seen.push(await performBare(ctx));
+      return status;
+    });
+    await client.worker({ serve: [stubborn] });
+    const run = await client.start(stubborn, undefined, { runId: "r" });
+    await client.approvals.reject(await pending(), { reason: "too much" });
+    expect(await run.result({ timeout: "20s" })).toBe("rejected");
+    expect(seen).toEqual([expect.any(NotApproved)]);
+    expect(seen).toMatchObject([{ retryable: false, message: expect.stringMatching(/rejected/) }]);
+    expect(sent).toEqual([]);
+  });
+
+  test("is refused when the approval was not used in time", async () => {
+    const seen: unknown[] = [];
+    const slow = task("slow", { timeouts: { lease: "1d" } }).run(async (ctx) => {
+      const said = await ctx.approve(refund, { cents: 1200 }, { ...terms, expiresIn: "1h" });
+      if (said.status !== "approved") return said.status;
+      await kernel.time.pass(2 * HOUR_MS);
+      seen.push(await said.perform().catch((error: unknown) => error));
+      return "too slow";
+    });
+    await client.worker({ serve: [slow] });
+    const run = await client.start(slow, undefined, { runId: "r" });
+    await client.approvals.approve(await pending());
+    expect(await run.result({ timeout: "20s" })).toBe("too slow");
+    expect(seen).toEqual([expect.any(ApprovalExpired)]);
     expect(sent).toEqual([]);
   });
 });

@@ -1,0 +1,110 @@
+// Goal: a step that fails for good is recorded as failed, and thrown the same at every later attempt without running.
+import { json, StepFailed, task } from "@pawl/sdk";
+import { expect, test } from "vitest";
+import { eachEmbedded } from "./support/each-embedded.js";
+
+const each = eachEmbedded();
+
+class DiskFull extends Error {
+  override readonly name: string = "DiskFull";
+}
+
+test("a step with a retry of its own fails for good after it, and never runs again", async () => {
+  const ran: string[] = [];
+  const seen: unknown[] = [];
+  const write = task("write", { retry: { attempts: 2, initial: "1ms" } }).run(async (ctx) => {
+    const failed = await ctx
+      .step("write", { retry: { attempts: 3, initial: "1ms", max: "1ms" } }, () => {
+        ran.push(`attempt ${ctx.attempt}`);
+        throw new DiskFull("no room");
+      })
+      .catch((error: unknown) => error);
+    seen.push(failed);
+    if (ctx.attempt === 1) throw new Error("again");
+    return "told";
+  });
+  await each.kernel.worker({ serve: [write] });
+  const run = await each.kernel.start(write, undefined, { runId: "r" });
+  expect(await run.result({ timeout: "20s" })).toBe("told");
+  expect(ran).toEqual(["attempt 1", "attempt 1", "attempt 1"]);
+  expect(seen).toEqual([expect.any(StepFailed), expect.any(StepFailed)]);
+  for (const failed of seen) {
+    expect(failed).toMatchObject({
+      code: "PAWL_STEP_FAILED",
+      step: "write",
+      message: 'Step "write" failed for good: no room',
+      failure: { kind: "DiskFull", message: "no room" },
+    });
+  }
+});
+
+test("a step says which errors are worth another try", async () => {
+  let tries = 0;
+  const pick = task("pick", { output: json<string>() }).run(async (ctx) => {
+    const options = {
+      retry: { attempts: 5, initial: "1ms", when: (error: unknown) => error instanceof DiskFull },
+    } as const;
+    return await ctx
+      .step("pick", options, () => {
+        tries++;
+        if (tries === 1) throw new DiskFull("no room");
+        throw new TypeError("not a disk");
+      })
+      .catch((error: unknown) => (error instanceof StepFailed ? error.failure.kind : "another"));
+  });
+  await each.kernel.worker({ serve: [pick] });
+  expect(await each.kernel.execute(pick, undefined, { timeout: "20s" })).toBe("TypeError");
+  expect(tries).toBe(2);
+});
+
+test("a step without one throws its own error, is not recorded, and runs again with the next attempt", async () => {
+  const seen: unknown[] = [];
+  const flaky = task("flaky", { retry: { attempts: 2, initial: "1ms" } }).run(async (ctx) => {
+    try {
+      return await ctx.step("flaky", () => {
+        if (ctx.attempt === 1) throw new DiskFull("no room");
+        return "written";
+      });
+    } catch (error) {
+      seen.push(error);
+      throw error;
+    }
+  });
+  await each.kernel.worker({ serve: [flaky] });
+  expect(await each.kernel.execute(flaky, undefined, { timeout: "20s" })).toBe("written");
+  expect(seen).toEqual([expect.any(DiskFull)]);
+});
+
+test("a try that takes too long is aborted and thrown as such, and the next may be in time", async () => {
+  const aborted: boolean[] = [];
+  const slow = task("slow").run(async (ctx) => {
+    return await ctx.step(
+      "slow",
+      { timeout: "50ms", retry: { attempts: 2, initial: "1ms" } },
+      async ({ signal }): Promise<string> => {
+        if (aborted.length === 1) return "in time";
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        aborted.push(signal.aborted);
+        throw signal.reason;
+      },
+    );
+  });
+  await each.kernel.worker({ serve: [slow] });
+  expect(await each.kernel.execute(slow, undefined, { timeout: "20s" })).toBe("in time");
+  expect(aborted).toEqual([true]);
+});
+
+test("a step whose tries all take too long says so", async () => {
+  const never = task("never").run(async (ctx) => {
+    return await ctx
+      .step("never", { timeout: "20ms", retry: { attempts: 1 } }, async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return "too late";
+      })
+      .catch((error: unknown) => (error instanceof StepFailed ? error.failure.code : "another"));
+  });
+  await each.kernel.worker({ serve: [never] });
+  expect(await each.kernel.execute(never, undefined, { timeout: "20s" })).toBe(
+    "PAWL_STEP_TIMED_OUT",
+  );
+});
