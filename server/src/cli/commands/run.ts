@@ -3,6 +3,7 @@ import type { CliContext } from "../context.js";
 import { addRunCancel, addRunTerminate } from "./run-end.js";
 import { addRunHistory } from "./run-history.js";
 import { addRunList } from "./run-list.js";
+import { addRunOutput } from "./run-output.js";
 import { addRunPause, addRunResume } from "./run-pause.js";
 import { addRunShow } from "./run-show.js";
 import { addRunStart } from "./run-start.js";
@@ -16,6 +17,7 @@ export function addRunCommands(program: Command, context: CliContext): void {
   addRunList(group, context);
   addRunWatch(group, context);
   addRunHistory(group, context);
+  addRunOutput(group, context);
   addRunPause(group, context);
   addRunResume(group, context);
   addRunCancel(group, context);
