@@ -1,4 +1,5 @@
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass, RunService } from "@pawl/proto/v1/run_service_pb.js";
@@ -125,6 +126,18 @@ describe.each(["grpc", "json"] as const)("one run over %s", (protocol) => {
     });
     await expect(other).rejects.toMatchObject({ reason: "PAWL_INVALID_PAGE_TOKEN" });
   });
+});
+
+test("a task tells its policy with every default filled in", async () => {
+  const { task } = await server.grpc.unary(run.getTask, { runId: "done", task: "only" });
+  expect(task?.retry).toMatchObject({
+    ...{ attemptsMax: 5, backoffCoefficient: 2, jitter: 0.2, workerLossesMax: 5 },
+    initialInterval: { seconds: 1n },
+    intervalMax: { seconds: 100n },
+    onExhausted: OnExhausted.FAIL,
+  });
+  expect(task?.timeouts?.lease?.seconds).toBe(30n);
+  expect(task?.timeouts?.startToClose).toBeUndefined();
 });
 
 describe.each(["grpc", "json"] as const)("lists and waits over %s", (protocol) => {

@@ -102,6 +102,7 @@ describe.each(["grpc", "json"] as const)("an input request over %s", (protocol) 
       { inputId, runId: "r", task: "only", question: "How much?", version: 1 },
     ]);
     expect((await client.unary(run.listInputs, {})).inputs).toHaveLength(2);
+    expect((await client.unary(run.listInputs, { forAnybody: true })).inputs).toEqual([]);
     const answer = { case: "given", value: json({ cents: 5 }) } as const;
     const request = { inputId, expectedVersion: 1, answer };
     expect(await client.unary(run.provideInput, request)).toMatchObject({
@@ -117,6 +118,21 @@ describe.each(["grpc", "json"] as const)("an input request over %s", (protocol) 
       { name: "ask", outcome: { case: "input", value: { inputId, answer: { case: "given" } } } },
     ]);
   });
+});
+
+test("questions for anybody are listed apart, in a run and across runs", async () => {
+  const client = server.grpc;
+  await askingRun(client, "r");
+  const inputId = await askingRun(client, "open", { addressee: "", schema: "" });
+  for (const runId of ["", "open"]) {
+    const { inputs } = await client.unary(run.listInputs, { runId, forAnybody: true });
+    expect(inputs).toMatchObject([{ inputId, addressee: "" }]);
+  }
+  const ofOther = await client.unary(run.listInputs, { runId: "r", forAnybody: true });
+  expect(ofOther.inputs).toEqual([]);
+  await expect(
+    client.unary(run.listInputs, { addressee: "ann", forAnybody: true }),
+  ).rejects.toMatchObject({ reason: "PAWL_INVALID_FIELD" });
 });
 
 describe("the check of an answer", () => {

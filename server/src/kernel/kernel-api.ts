@@ -169,10 +169,10 @@ export interface ProposalFilter {
   readonly addressee: string;
 }
 
-/** Filter of a list of open input requests. An empty addressee: all. */
+/** Filter of a list of open input requests: an addressee, which is empty for anybody; undefined: all. */
 export interface InputFilter {
   readonly namespace: string;
-  readonly addressee: string;
+  readonly addressee: string | undefined;
 }
 
 /** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */

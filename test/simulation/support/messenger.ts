@@ -74,7 +74,7 @@ export class Messenger extends Caller {
   async #look(): Promise<readonly SeenInput[]> {
     const { value } = await this.call<readonly SeenInput[]>("for questions", (reply) => {
       this.world.host.deliver((kernel) => {
-        const filter = { namespace: "default", addressee: "" };
+        const filter = { namespace: "default", addressee: undefined };
         kernel
           .listInputs(filter, { size: 50, token: "" }, (run, runNumber, input) => ({
             ...{ runNumber, input },

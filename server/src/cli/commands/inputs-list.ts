@@ -11,6 +11,8 @@ import { type KernelSession, withKernel } from "../with-kernel.js";
 interface InputFilter {
   readonly run?: string;
   readonly addressee?: string;
+  /** Only those without an addressee. */
+  readonly forAnybody?: boolean;
   readonly limit: number;
 }
 
@@ -38,10 +40,10 @@ export function addInputsList(group: Command, context: CliContext): void {
 /** The open questions that match, oldest first. */
 export function readInputs(
   { kernel, namespace }: KernelSession,
-  { run: runId = "", addressee = "", limit }: InputFilter,
+  { run: runId = "", addressee = "", forAnybody = false, limit }: InputFilter,
 ): Promise<ReadList<InputRequest>> {
   return readList(limit, async (page) => {
-    const request = { namespace, runId, addressee, ...page };
+    const request = { namespace, runId, addressee, forAnybody, ...page };
     const answer = await kernel.runs.listInputs(request, { timeoutMs: CALL_TIMEOUT_MS });
     return { items: answer.inputs, nextPageToken: answer.nextPageToken };
   });

@@ -43,7 +43,7 @@ export function openTaskReview(
   const names = [...new Set(workers.slice(-workerLosses))].map((name) => `"${name}"`).join(", ");
   const what = isLost
     ? `Task "${spec.name}" lost its worker in ${workerLosses} attempts in a row (${names}): what it does may end every process that does it. Look at the workers' logs before you decide.`
-    : `Task "${spec.name}" used up its ${spec.retry.attemptsMax} attempts; the last one, at worker "${task.worker}", failed with ${failure.kind}: ${shorten(failure.message)}`;
+    : `Task "${spec.name}" used up ${spec.retry.attemptsMax === 1 ? "its only attempt" : `its ${spec.retry.attemptsMax} attempts`}; the last one, at worker "${task.worker}", failed with ${failure.kind}: ${shorten(failure.message)}`;
   return {
     case: "reviewOpened",
     value: {

@@ -227,11 +227,11 @@ export class Lists {
     project: (run: Run, runNumber: number, input: number) => T,
   ): Promise<Page<T>> {
     const listed =
-      addressee === ""
+      addressee === undefined
         ? { namespace, field: listField.input, value: openReviewValue }
         : { namespace, field: listField.inputAddressee, value: addressee };
     return this.#list(page, {
-      filter: ["inputs", namespace, addressee],
+      filter: ["inputs", namespace, ...(addressee === undefined ? [] : [addressee])],
       ...{ placeBytes: numberPlaceBytes, order: ascending, project },
       stream: (after) => this.#fieldStream(listed, ascending, after),
       inMemory: ({ run, number }) =>
@@ -239,7 +239,7 @@ export class Lists {
       isMatch: (run, number) => {
         const input = run.inputs[number];
         const isOpen = run.namespace === namespace && input?.status === InputStatus.OPEN;
-        return isOpen && (addressee === "" || addresseeOf(run, input) === addressee);
+        return isOpen && (addressee === undefined || addresseeOf(run, input) === addressee);
       },
     });
   }

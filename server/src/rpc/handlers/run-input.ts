@@ -114,14 +114,14 @@ export async function listInputs(
   request: ListInputsRequest,
 ): Promise<MessageInitShape<typeof ListInputsResponseSchema>> {
   const namespace = readNamespace(request.namespace);
-  const { runId, addressee, pageToken } = request;
+  const { runId, pageToken } = request;
   const pageSize = readPageSize(request.pageSize);
   requireKnown(request.status, "status", InputStatus);
   const isOpen = request.status === InputStatus.UNSPECIFIED || request.status === InputStatus.OPEN;
   if (runId === "" && !isOpen) {
     throw badField("status", "OPEN unless run_id is set", "another one");
   }
-  requireText(addressee, "addressee", { min: 0, max: limits.idBytesMax });
+  const addressee = readAddressee(request);
   if (runId !== "") {
     requireId("run_id", runId, "run_id");
   }
@@ -139,10 +139,19 @@ export async function listInputs(
   return { inputs: [...page.items], nextPageToken: page.nextPageToken };
 }
 
+/** The addressee that is wanted, empty for anybody; undefined: all of them. */
+function readAddressee({ addressee, forAnybody }: ListInputsRequest): string | undefined {
+  requireText(addressee, "addressee", { min: 0, max: limits.idBytesMax });
+  if (forAnybody && addressee !== "") {
+    throw badField("addressee", "empty with for_anybody", "another one");
+  }
+  return addressee === "" && !forAnybody ? undefined : addressee;
+}
+
 interface RunFilter {
   readonly namespace: string;
   readonly runId: string;
-  readonly addressee: string;
+  readonly addressee: string | undefined;
   readonly status: InputStatus;
 }
 
@@ -151,7 +160,7 @@ function listOfRun(
   { namespace, runId, addressee, status }: RunFilter,
   page: { readonly size: number; readonly pageToken: string },
 ): Promise<Page<InputInit>> {
-  const filter = ["inputs", runId, addressee, `${status}`];
+  const filter = ["inputs", runId, `${status}`, ...(addressee === undefined ? [] : [addressee])];
   return pageOfRun(
     edge,
     { namespace, runId },
@@ -161,7 +170,7 @@ function listOfRun(
       rowOf: (run, number, runNumber) => {
         const input = inputView(run, number, { runNumber, withAnswer: false });
         const isWanted =
-          input?.status === status && (addressee === "" || input.addressee === addressee);
+          input?.status === status && (addressee === undefined || input.addressee === addressee);
         return isWanted ? input : undefined;
       },
     },

@@ -54,7 +54,7 @@ export async function listRuns(
   return { runs: [...page.items], nextPageToken: page.nextPageToken };
 }
 
-/** Reads one task, with its output. */
+/** Reads one task, with its output and its policy. */
 export async function getTask(
   edge: Edge,
   request: GetTaskRequest,
@@ -67,7 +67,7 @@ export async function getTask(
     const number = taskNumber(run, name);
     return number === undefined
       ? undefined
-      : taskView(run, number, { ...from, runNumber, withOutput: true });
+      : taskView(run, number, { ...from, runNumber, isWhole: true });
   });
   if (task === undefined) {
     throw new RejectionError(notFound("task", name));
@@ -121,7 +121,7 @@ function pageOfTasks(run: Run, parts: TaskPageParts): TaskPage {
     if (status !== TaskStatus.UNSPECIFIED && run.tasks[number]?.status !== status) {
       continue;
     }
-    const task = taskView(run, number, { ...parts, withOutput: false });
+    const task = taskView(run, number, { ...parts, isWhole: false });
     if (task === undefined) {
       continue;
     }

@@ -7,11 +7,12 @@ import type { Run } from "../../core/state.js";
 import { taskTransitions } from "../../core/transitions.js";
 import { explainWait, type Standpoint } from "../../core/view/why.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
+import { policyView } from "./policy-view.js";
 
 /** What a task's view is made with. */
 export interface TaskViewOptions extends Standpoint {
-  /** Lists leave outputs out. */
-  readonly withOutput: boolean;
+  /** Lists leave outputs and policies out. */
+  readonly isWhole: boolean;
 }
 
 /** `pawl.v1.Task` of a task's state; undefined when the run has no such task. */
@@ -43,7 +44,8 @@ export function taskView(
     next: [...(taskTransitions.get(task.status) ?? [])],
     needs: spec.needs.map((need) => nameOfTask(run, need)),
     ...(waitsUntil === undefined ? {} : { waitsUntil }),
-    ...(options.withOutput && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
+    ...(options.isWhole ? policyView(spec) : {}),
+    ...(options.isWhole && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
     ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
     ...(task.progress === undefined ? {} : { progress: payloadOf(task.progress) }),
   };
