@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { processContext } from "@pawl/server/cli/context.js";
 import { exitCodes } from "@pawl/server/cli/exit-codes.js";
+import { helpExamples } from "@pawl/server/cli/help-examples.js";
 import { buildProgram } from "@pawl/server/cli/program.js";
 import { describe, expect, it } from "vitest";
 
@@ -70,6 +71,13 @@ describe("docs/reference/cli.md", () => {
   it.each(COMMON)("explains %s in the rules for every command", (flags) => {
     const [rules = ""] = page.split("\n## Kernel\n");
     expect(rules).toContain(`\`${flags}\``);
+  });
+
+  it.each(commands.map(({ name }) => name))("shows the examples of the help of %s", (name) => {
+    const shown = sectionOf(name);
+    for (const example of helpExamples[name.replace("pawl ", "")] ?? []) {
+      expect(shown).toContain(`npx --no pawl ${example}\n`);
+    }
   });
 
   it("names the arguments of each command", () => {

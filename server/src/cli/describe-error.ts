@@ -13,6 +13,10 @@ export interface ErrorPlace {
   /** Address of the kernel. */
   readonly url: string;
   readonly followUps: FollowUps;
+  /** What the command itself knows to do next after a refusal. */
+  readonly nextSteps?:
+    | ((reason: string, followUps: FollowUps) => readonly string[] | undefined)
+    | undefined;
 }
 
 /** A refusal that came inside an answer, as an error. */
@@ -60,7 +64,10 @@ function describeCall(error: ConnectError, place: ErrorPlace): CliError {
   return new CliError(rejection?.message || error.rawMessage, {
     exitCode: exitCodeOf(reason),
     reason,
-    next: [...again, ...nextAfter(reason, place.followUps)],
+    next: [
+      ...again,
+      ...(place.nextSteps?.(reason, place.followUps) ?? nextAfter(reason, place.followUps)),
+    ],
     cause: error,
     ...(rejection === undefined ? {} : { rejection }),
   });

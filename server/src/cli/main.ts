@@ -4,6 +4,7 @@ import { addServe } from "./commands/serve.js";
 import { type CliContext, processContext } from "./context.js";
 import { describeOwn } from "./describe-error.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
+import { addExamples } from "./help-examples.js";
 import { inheritSettings, newProgram } from "./new-program.js";
 import { printError } from "./print-error.js";
 import type { HostCommands } from "./program.js";
@@ -87,6 +88,7 @@ async function programFor(
   }
   const program = newProgram(context);
   addServe(program, host.serve, setExitCode);
+  addExamples(program);
   inheritSettings(program);
   return program;
 }

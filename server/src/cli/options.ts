@@ -73,3 +73,26 @@ export function readPosition(text: string): Uint8Array {
   }
   return new Uint8Array(bytes);
 }
+
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Longest time to live: ten years. */
+const lengthMsMax = 3650 * 86_400_000;
+
+/** Reads a length of time such as `90d`, `12h`, `30m`, `45s`, `500ms`, in ms. */
+export function readLength(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,9})(ms|[smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
+  if (!(ms <= lengthMsMax)) {
+    throw new InvalidArgumentError(
+      "Expected a length of time of at most ten years, such as 90d, 12h, 30m, 45s or 500ms.",
+    );
+  }
+  return ms;
+}

@@ -17,6 +17,7 @@ import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
 import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
+import { addExamples } from "./help-examples.js";
 import { inheritSettings, newProgram } from "./new-program.js";
 
 /** The commands that run a kernel's own parts in this process; who puts the program together gives them. */
@@ -51,6 +52,7 @@ export function buildProgram(
   addInfo(program, context);
   addNamespaceCommands(program, context);
   addTokenCommands(program, context);
+  addExamples(program);
   inheritSettings(program);
   return program;
 }

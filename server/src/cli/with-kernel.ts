@@ -7,6 +7,9 @@ import { findKernelUrl } from "./kernel-url.js";
 import type { KernelOptions } from "./options.js";
 import { Output } from "./output.js";
 
+/** What to do next after a refusal, by its reason; undefined: what all commands say. */
+export type NextSteps = (reason: string, followUps: FollowUps) => readonly string[] | undefined;
+
 /** What a command that talks to a kernel works with. */
 export interface KernelSession {
   readonly context: CliContext;
@@ -22,6 +25,7 @@ export async function withKernel(
   context: CliContext,
   options: KernelOptions,
   work: (session: KernelSession) => Promise<void>,
+  nextSteps?: NextSteps,
 ): Promise<void> {
   const { tokenFile } = options;
   const followUps = new FollowUps({ url: options.url, namespace: options.namespace, tokenFile });
@@ -32,7 +36,7 @@ export async function withKernel(
     const out = new Output(context, options.json);
     await work({ context, kernel, out, namespace, followUps });
   } catch (error) {
-    throw describeError(error, { url: kernel.url, followUps });
+    throw describeError(error, { url: kernel.url, followUps, nextSteps });
   } finally {
     kernel.close();
   }

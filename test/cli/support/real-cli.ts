@@ -60,6 +60,14 @@ export class RealCli {
     return { code, said: errors };
   }
 
+  /** The same with its times cut to the hour: how long something may take counts from when its worker asked. */
+  async outByHour(...args: readonly string[]): Promise<string> {
+    return (await this.out(...args)).replaceAll(
+      /(\d{4}-\d\d-\d\dT\d\d):\d\d:\d\d\+00:00 \([^)]*\)/g,
+      "$1h",
+    );
+  }
+
   /** Asks again until the output of a command holds a text; answers it. */
   async until(text: string, ...args: readonly string[]): Promise<string> {
     for (;;) {

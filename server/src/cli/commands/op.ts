@@ -63,7 +63,7 @@ async function showOperation(session: KernelSession, key: string): Promise<void>
     out.message(OperationSchema, operation);
     return;
   }
-  const { runId, reviewId, proposalId } = operation;
+  const { runId, task, reviewId, proposalId } = operation;
   out.lines(operationHeadline(operation, out.style));
   out.fields(operationFields(operation, out.clock));
   if (proposalId !== "") await printApproval(session, proposalId);
@@ -72,6 +72,7 @@ async function showOperation(session: KernelSession, key: string): Promise<void>
   out.next([
     ...(proposalId === "" ? [] : [followUps.command("approvals show", [proposalId])]),
     ...(reviewId === "" ? [] : [followUps.command("reviews list", [], ofRun)]),
+    ...(task === "" ? [] : [followUps.command("task show", [runId, task])]),
     ...(runId === "" ? [] : [followUps.command("report", [runId])]),
   ]);
 }

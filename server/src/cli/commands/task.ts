@@ -7,8 +7,11 @@ import { enumWord } from "../format/enum-word.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
 import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
+import { readTask, taskHints } from "../read-task.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { readContent } from "./run-start.js";
+import { addTaskPolicy } from "./task-policy.js";
+import { addTaskShow } from "./task-show.js";
 
 interface ChangeOptions extends KernelOptions {
   readonly reason: string;
@@ -28,6 +31,7 @@ interface ChangeWords {
 /** `pawl task …`. */
 export function addTaskCommands(program: Command, context: CliContext): void {
   const group = program.command("task").description("step in by hand: one task of a run");
+  addTaskShow(group, context);
   addChange(group, context, "now", {
     change: "runNow",
     description: "skip a backoff: the next attempt is due now",
@@ -48,6 +52,7 @@ export function addTaskCommands(program: Command, context: CliContext): void {
     description: "give a task all its attempts anew",
     done: "It has all its attempts anew",
   });
+  addTaskPolicy(group, context);
 }
 
 function addChange(group: Command, context: CliContext, name: string, words: ChangeWords): void {
@@ -63,13 +68,16 @@ function addChange(group: Command, context: CliContext, name: string, words: Cha
     .requiredOption("--reason <text>", "why, for the record")
     .option(
       "--expected-version <number>",
-      "version you decided on, from run show (default: the present one)",
+      "version you decided on, from task show (default: the present one)",
       wholeNumber(0, UINT32_MAX),
     );
   addKernelOptions(command).action(async (runId: string, task: string, options: ChangeOptions) => {
     const output = await readContent(context, "--output", options.output);
-    await withKernel(context, options, (session) =>
-      changeTask(session, { runId, task, options, words, output }),
+    await withKernel(
+      context,
+      options,
+      (session) => changeTask(session, { runId, task, options, words, output }),
+      taskHints({ runId, task }),
     );
   });
 }
@@ -85,7 +93,8 @@ interface ChangeParts {
 async function changeTask(session: KernelSession, parts: ChangeParts): Promise<void> {
   const { kernel, namespace, out, followUps } = session;
   const { runId, task, options, words, output } = parts;
-  const expectedVersion = options.expectedVersion ?? (await presentVersion(session, runId, task));
+  const expectedVersion =
+    options.expectedVersion ?? (await readTask(session, { runId, task })).version;
   const answer = await kernel.runs.changeTask(
     {
       ...{ namespace, runId, task, expectedVersion, reason: options.reason },
@@ -108,14 +117,4 @@ async function changeTask(session: KernelSession, parts: ChangeParts): Promise<v
       : `${name} is ${status}. ${words.done}.`,
   );
   out.next([followUps.command("why", [runId]), followUps.command("run history", [runId])]);
-}
-
-async function presentVersion(
-  { kernel, namespace }: KernelSession,
-  runId: string,
-  task: string,
-): Promise<number> {
-  const request = { namespace, runId, task };
-  const answer = await kernel.runs.getTask(request, { timeoutMs: CALL_TIMEOUT_MS });
-  return answer.task?.version ?? 0;
 }

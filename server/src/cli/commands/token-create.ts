@@ -13,12 +13,12 @@ import { formatToken, hashSecret, makeEntryId, makeSecret } from "../../access/t
 import { certificatePattern, type TokenEntry } from "../../access/token-entry.js";
 import { usageError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
+import { readLength } from "../options.js";
 import { Output } from "../output.js";
 import {
   addTokenFileOptions,
   makeFolderOf,
   onTokenFile,
-  readLength,
   type TokenFileOptions,
   tokenPath,
 } from "../tokens/token-options.js";

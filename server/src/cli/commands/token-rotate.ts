@@ -3,11 +3,11 @@ import { editTokenFile } from "../../access/edit-token-file.js";
 import { formatToken, hashSecret, makeSecret } from "../../access/token.js";
 import type { StoredSecret, TokenEntry } from "../../access/token-entry.js";
 import type { CliContext } from "../context.js";
+import { readLength } from "../options.js";
 import { Output } from "../output.js";
 import {
   addTokenFileOptions,
   onTokenFile,
-  readLength,
   refuseToken,
   type TokenFileOptions,
   tokenFollowUps,

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { TokenFileError, tokenFileName } from "../../access/token-file.js";
 import { CliError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
@@ -65,26 +65,4 @@ export async function onTokenFile<T>(work: () => Promise<T>): Promise<T> {
 /** A refusal of what was asked of the token file. */
 export function refuseToken(message: string, next: readonly string[] = []): CliError {
   return new CliError(message, { exitCode: exitCodes.refused, reason: "PAWL_TOKEN_REFUSED", next });
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-/** Longest time to live: ten years. */
-const lengthMsMax = 3650 * 86_400_000;
-
-/** Reads a length of time such as `90d`, `12h`, `30m`, `45s`, in ms. */
-export function readLength(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
-  if (!(ms <= lengthMsMax)) {
-    throw new InvalidArgumentError(
-      "Expected a length of time of at most ten years, such as 90d, 12h, 30m or 45s.",
-    );
-  }
-  return ms;
 }
