@@ -93,6 +93,7 @@ describe("pawl approvals", () => {
 
   it("tells why a run waits with the command that approves, and what a revised proposal changed", async () => {
     const why = await until("waits for an approval by role approver", "why", "r-1");
+    expect(why).toContain("\n  npx --no pawl approvals show 1-p0\n");
     const command = /pawl approvals approve 1-p0 --fingerprint ([0-9a-f]{16})/.exec(why);
     await run(
       ...[

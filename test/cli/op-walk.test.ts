@@ -57,6 +57,7 @@ describe("the walk from an effect", () => {
         "  proposal:    1-p0",
         `  trace id:    ${traceId}`,
         "Allowed by proposal 1-p0:",
+        "  requested by: local (unauthenticated)",
       ]),
     );
     expect(shown).toMatch(/decision: +approved by local \(unauthenticated\).*: seen the ticket$/m);

@@ -56,6 +56,7 @@ describe("pawl inputs", () => {
       { inputId: "1-0", question: asked, status: "INPUT_STATUS_OPEN", addressee: "role:finance" },
     ]);
     expect(await cli.json("inputs", "list", "--addressee", "role:legal")).toEqual([]);
+    expect(await cli.out("why", "r")).toContain("\n  npx --no pawl inputs list --run r\n");
   });
 
   it("answer gives the task its answer once, and says when it had it before", async () => {

@@ -45,6 +45,7 @@ describe("pawl task show", () => {
         "  npx --no pawl task complete r call --expected-version 2 --reason TEXT",
         "  npx --no pawl task fail r call --expected-version 2 --reason TEXT",
         "  npx --no pawl task reset r call --expected-version 2 --reason TEXT",
+        "  npx --no pawl op list r",
         "  npx --no pawl why r",
         "",
       ].join("\n"),
@@ -62,7 +63,7 @@ describe("pawl task show", () => {
   it("offers no change that a task does not allow", async () => {
     const blocked = await cli.out("task", "show", "r", "tell");
     expect(blocked).toContain("  needs:    call\n");
-    expect(blocked.split("Next:\n")[1]).toBe("  npx --no pawl why r\n");
+    expect(blocked.split("Next:\n")[1]).toBe("  npx --no pawl op list r\n  npx --no pawl why r\n");
   });
 
   it("names the run's tasks when there is none of that name", async () => {

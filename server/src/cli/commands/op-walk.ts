@@ -1,7 +1,7 @@
 import type { HistoryEvent } from "@pawl/proto/v1/history_pb.js";
 import type { Operation } from "@pawl/proto/v1/operation_pb.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
-import { describeDecision } from "../format/proposal.js";
+import { describeDecision, requesterOf } from "../format/proposal.js";
 import { clean } from "../format/text.js";
 import { formatTime } from "../format/time.js";
 import { readProposal } from "../read-proposal.js";
@@ -13,7 +13,7 @@ export async function printApproval(session: KernelSession, proposalId: string):
   const { proposal } = await readProposal(session, proposalId);
   out.lines("", out.style("bold", `Allowed by proposal ${clean(proposalId)}:`));
   out.fields([
-    ["requested by", proposal.requester],
+    ["requested by", requesterOf(proposal)],
     ["proposed", formatTime(proposal.proposedAt, out.clock)],
     ...proposal.decisions.map(
       (decision) => ["decision", describeDecision(decision, out.clock)] as const,

@@ -52,7 +52,7 @@ async function showTask(session: KernelSession, place: TaskPlace): Promise<void>
   out.next(
     changesOf(task)
       .map((change) => followUps.command(`task ${change}`, [place.runId, place.task], restated))
-      .concat(followUps.command("why", [place.runId])),
+      .concat(followUps.command("op list", [place.runId]), followUps.command("why", [place.runId])),
   );
 }
 

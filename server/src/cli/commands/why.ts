@@ -1,3 +1,4 @@
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { type Review, ReviewSchema } from "@pawl/proto/v1/review_pb.js";
 import {
   type Run,
@@ -18,7 +19,9 @@ import { isEnded, taskReasons } from "../format/task.js";
 import { clean, count, sentence } from "../format/text.js";
 import { messageJson } from "../json.js";
 import { addKernelOptions, type KernelOptions } from "../options.js";
+import { readProposals } from "../read-proposal.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
+import { readInputs } from "./inputs-list.js";
 import { readReviews } from "./reviews-list.js";
 import { readRun, readTasks, TASKS_MAX } from "./run-show.js";
 
@@ -49,7 +52,9 @@ export function addWhy(program: Command, context: CliContext): void {
         includeResolved: false,
         limit: TASKS_MAX,
       });
-      printWhy(session, { run, tasks: telling(items, run), reviews: reviews.items });
+      const tasks = telling(items, run);
+      const answers = session.out.isJson ? [] : await readAnswers(session, runId, tasks);
+      printWhy(session, { run, tasks, reviews: reviews.items, answers });
     }),
   );
 }
@@ -59,6 +64,25 @@ interface Why {
   /** Tasks that keep the run open, or made it fail; the most telling first. */
   readonly tasks: readonly Task[];
   readonly reviews: readonly Review[];
+  /** Commands that show what people are asked: proposals and questions. */
+  readonly answers: readonly string[];
+}
+
+/** What a task that is SUSPENDED may ask people: its proposals, and its questions. */
+async function readAnswers(
+  session: KernelSession,
+  runId: string,
+  tasks: readonly Task[],
+): Promise<string[]> {
+  if (!tasks.some(({ status }) => status === TaskStatus.SUSPENDED)) return [];
+  const { followUps } = session;
+  const filter = { runId, status: ProposalStatus.PENDING, addressee: "", limit: TOLD_MAX };
+  const proposals = await readProposals(session, filter);
+  const inputs = await readInputs(session, { run: runId, limit: 1 });
+  return [
+    ...proposals.items.map(({ proposalId }) => followUps.command("approvals show", [proposalId])),
+    ...(inputs.items.length > 0 ? [followUps.command("inputs list", [], ["--run", runId])] : []),
+  ];
 }
 
 function telling(tasks: readonly Task[], run: Run): Task[] {
@@ -68,7 +92,7 @@ function telling(tasks: readonly Task[], run: Run): Task[] {
   return active.sort((a, b) => rank(a) - rank(b));
 }
 
-function printWhy({ out, followUps }: KernelSession, { run, tasks, reviews }: Why): void {
+function printWhy({ out, followUps }: KernelSession, { run, tasks, reviews, answers }: Why): void {
   if (out.isJson) {
     out.json({
       runId: run.runId,
@@ -94,6 +118,7 @@ function printWhy({ out, followUps }: KernelSession, { run, tasks, reviews }: Wh
   }
   const id = run.runId;
   out.next([
+    ...answers,
     ...(reviews.length > 0 ? [followUps.command("reviews list", [], ["--run", id])] : []),
     ...(run.status === RunStatus.PAUSED ? [followUps.command("run resume", [id])] : []),
     followUps.command(isOpen(run.status) ? "run watch" : "report", [id]),

@@ -78,7 +78,8 @@ export function proposalFields(
   ];
 }
 
-function requesterOf({ requester, requesterAuthenticated, startedBy }: Proposal): string {
+/** Who proposed, and in whose run. */
+export function requesterOf({ requester, requesterAuthenticated, startedBy }: Proposal): string {
   const who = requesterAuthenticated ? requester : `${requester} (unauthenticated)`;
   return startedBy === "" || startedBy === requester ? who : `${who}, in a run of ${startedBy}`;
 }
