@@ -30,6 +30,7 @@ describe.each(["grpc", "json"] as const)("a task suspended over %s", (protocol) 
       version: 2,
     });
     const { task } = await client.unary(run.getTask, { runId: "r", task: "only" });
+    expect(task).toMatchObject({ status: TaskStatus.SUSPENDED, attempt: 1, attemptsLeft: 4 });
     expect(task?.waitsFor).toMatch(
       /^Task "only" waits \d+ m?s for timer "soon" or 60 min for timer "pause"\.$/,
     );

@@ -26,9 +26,10 @@ export function taskView(
   if (task === undefined || spec === undefined) {
     return undefined;
   }
-  // An attempt is used when it ends: the one that runs is not among those that may still follow.
+  // An attempt is used when it ends: the one that runs, or waits, is not among those that may still follow.
   const forgiven = task.trouble?.forgivenAttempts ?? 0;
-  const attemptsBegun = task.usedAttempts - forgiven + (task.status === TaskStatus.LEASED ? 1 : 0);
+  const isUnderWay = task.status === TaskStatus.LEASED || task.status === TaskStatus.SUSPENDED;
+  const attemptsBegun = task.usedAttempts - forgiven + (isUnderWay ? 1 : 0);
   const waitsUntil = timestampView(nextDeadlineMs(run, task, spec) ?? 0);
   return {
     name: spec.name,
