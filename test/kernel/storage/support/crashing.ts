@@ -1,6 +1,7 @@
 import { encodeRunRow } from "@pawl/proto/log/v1/row_wire.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { emptyLedger } from "@pawl/server/core/apply.js";
+import type { Command } from "@pawl/server/core/command.js";
 import { buildOperationKey } from "@pawl/server/core/identity/operation-key.js";
 import { inlineRun } from "@pawl/server/core/rows/run-to-rows.js";
 import type { Run } from "@pawl/server/core/state.js";
@@ -167,6 +168,31 @@ export class Crashing {
         const image = this.#images.get(id)?.get(run.eventCount);
         expect(imageOf(run)).toBe(image);
       }
+    }
+  }
+
+  /** Sends commands to the first run, one after the other; each must be accepted. */
+  async askAll(commands: readonly Command[]): Promise<void> {
+    const { kernel, time } = this.memory;
+    const target = { kind: "run", namespace: "default", runId: "run-0" } as const;
+    for (const command of commands) {
+      const asked = kernel.ask(target, command);
+      await time.settle();
+      expect(await asked).toMatchObject({ accepted: true });
+    }
+  }
+
+  /**
+   * Resolves at a moment at which all is in rows. Timers go on while a kernel ends and while the next begins: what they do then is in the log, and in
+   * rows only later.
+   */
+  async untilSaved(): Promise<void> {
+    const { kernel, time } = this.memory;
+    await kernel.ready;
+    const isUnsaved = (): boolean => [...kernel.residency.values()].some(({ isDirty }) => isDirty);
+    for (let seconds = 0; isUnsaved(); seconds++) {
+      expect(seconds).toBeLessThan(3_600);
+      await time.advance(1_000);
     }
   }
 

@@ -80,14 +80,6 @@ function specNow(run: Run, number: number): TaskSpec | undefined {
   return run.tasks[number]?.change?.spec ?? run.plan.tasks[number];
 }
 
-/** What is ready and leased; when something is due goes to `dueMs`. */
-function dueWaits(run: Run, task: number): number[] {
-  return (run.status === RunStatus.PAUSED ? [] : run.waits)
-    .filter((wait) => wait.task === task && wait.closedAtMs === 0)
-    .map(({ declaration }) => declaration.dueAtMs)
-    .filter((dueAtMs) => dueAtMs > 0);
-}
-
 function expectInputs(
   run: Run,
   listed: (field: string, value: string, number: number) => void,
@@ -101,6 +93,7 @@ function expectInputs(
   }
 }
 
+/** What is ready and leased; when something is due goes to `dueMs`. */
 function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[] {
   const keys: Uint8Array[] = [];
   const isPaused = run.status === RunStatus.PAUSED;
@@ -122,7 +115,6 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
     due(task.dueAtMs, 0, isWaiting && task.status === TaskStatus.BACKOFF);
     due(task.leasedAtMs, spec.startToCloseMs, isLeased);
     due(run.cancelRequestedAtMs, spec.cancelGraceMs, isLeased && run.cancelRequestedAtMs !== 0);
-    dueMs.push(...dueWaits(run, task.number));
     if (isWaiting && task.status === TaskStatus.READY) {
       const { number, readyAtMs: sequence } = task;
       const queue = `${spec.queue}\0${spec.kind}`;
