@@ -29,6 +29,10 @@ export interface KernelSettings {
   readonly port?: number;
   /** A point of `crash-points.ts`, with or without a count. Default: none. */
   readonly crashAt?: string;
+  /** Only while this file exists a point counts. Default: always. */
+  readonly crashWhen?: string;
+  /** How old what is in no rows becomes, in ms, before it is written. Default 20. */
+  readonly checkpointAgeMs?: number;
   /** How far its clock is ahead of this machine's, in ms. Default 0. */
   readonly aheadMs?: number;
 }
@@ -44,12 +48,14 @@ export function restoreFolder(dir: string, settings: KernelSettings = {}): Kerne
 }
 
 function startChild(args: readonly string[], settings: KernelSettings): KernelProcess {
-  const { crashAt = "", aheadMs = 0 } = settings;
+  const { crashAt = "", crashWhen = "", checkpointAgeMs = 20, aheadMs = 0 } = settings;
   const flags = ["--conditions=pawl-source", "--import", hooks];
   const child = spawn(process.execPath, [...flags, ...args], {
     env: {
       ...process.env,
       PAWL_CRASH_AT: crashAt,
+      PAWL_CRASH_WHEN: crashWhen,
+      PAWL_TEST_CHECKPOINT_AGE_MS: String(checkpointAgeMs),
       PAWL_TEST_CLOCK_AHEAD_MS: String(aheadMs),
     },
     stdio: ["pipe", "pipe", "pipe"],
