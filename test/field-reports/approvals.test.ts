@@ -7,14 +7,16 @@ import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { type Proposal, ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { json, leasedRun, leaseRef } from "../rpc/support/fixtures.js";
+import { json, leasedRun, leaseRef, oneTask } from "../rpc/support/fixtures.js";
 import { codeAndReason } from "../rpc/support/refusal.js";
 import { ClockedKernel } from "./support/clocked-kernel.js";
 
 const { method: approvals } = ApprovalService;
 const { method: ops } = OperationService;
+const { method: runs } = RunService;
 
 let kernel: ClockedKernel;
 
@@ -165,6 +167,41 @@ describe("E6: an approval outlives the deployment", () => {
     });
     expect(answer?.answer.case).toBe("proceed");
   });
+
+  test("and after a restore under another secret: only its old positions are told why they are over", async () => {
+    const offer = await leasedRun(kernel.grpc, "r");
+    const watch = kernel.grpc.stream(approvals.watchProposals, {})[Symbol.asyncIterator]();
+    const { position } = (await watch.next()).value ?? {};
+    const pending = await propose(offer, { key: "1" });
+    const approved = await propose(offer, { key: "2", payload: json({ cents: 2 }) });
+    await decide(approved);
+    const watchFrom = async (from: Uint8Array | undefined): Promise<string> => {
+      const goesOn = kernel.grpc
+        .stream(approvals.watchProposals, {
+          ...(from === undefined ? {} : { position: from }),
+        })
+        [Symbol.asyncIterator]();
+      const first = await goesOn.next().then(() => "goes on", codeAndReason);
+      await goesOn.return?.();
+      return first;
+    };
+    expect(await watchFrom(position)).toBe("goes on");
+
+    await kernel.kill();
+    await kernel.restore();
+    await kernel.start();
+    expect(await watchFrom(position)).toBe("ABORTED PAWL_STORE_REWOUND");
+    await kernel.kill();
+    await kernel.start({ secret: new Uint8Array(32).fill(99) });
+    expect(await watchFrom(position)).toBe("INVALID_ARGUMENT PAWL_INVALID_POSITION");
+    expect(await watchFrom(undefined)).toBe("goes on");
+
+    // The approval is of the action, not of a life of the store.
+    expect(await decide(pending)).toBe("decided");
+    expect(await intend(offer, { key: "1" })).toBe("proceed");
+    expect(await intend(offer, { key: "2" })).toBe("ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT");
+    expect(await intend(offer, { key: "2", payload: json({ cents: 2 }) })).toBe("proceed");
+  });
 });
 
 describe("E9: untrue words", () => {
@@ -211,5 +248,39 @@ describe("E10: a pause that is no pause", () => {
     kernel.disk.holdWrites = false;
     kernel.disk.flush();
     await Promise.allSettled(asked);
+  });
+
+  test("nor does one that is read-only: it says so, whatever was approved before, and after the operator's word all goes on", async () => {
+    const offer = await leasedRun(kernel.grpc, "r");
+    const pending = await propose(offer, { key: "1" });
+    const approved = await propose(offer, { key: "2" });
+    await decide(approved);
+    // Someone brings a position that this store has acknowledged and does not have.
+    const further = await ClockedKernel.open();
+    const starts = Array.from({ length: 50 }, (_, index) => oneTask(`further-${index}`, "k"));
+    const { position } = await further.grpc.unary(runs.startRuns, { runs: starts });
+    await further.close();
+    const watch = kernel.grpc.stream(runs.watchRuns, { position })[Symbol.asyncIterator]();
+    expect(await watch.next().catch(codeAndReason)).toBe("DATA_LOSS PAWL_DATA_LOSS");
+
+    const refused = "UNAVAILABLE PAWL_READ_ONLY";
+    for (const restarts of [0, 1]) {
+      if (restarts === 1) {
+        await kernel.kill();
+        await kernel.start();
+      }
+      expect(await decide(pending)).toBe(refused);
+      expect(await decide(pending, ProposalVerdict.REJECT)).toBe(refused);
+      expect(await intend(offer, { key: "1" })).toBe(refused);
+      expect(await intend(offer, { key: "2" })).toBe(refused);
+      expect(await propose(offer, { key: "3" }).catch(codeAndReason)).toBe(refused);
+      expect((await statusOf(pending.proposalId)).status).toBe(ProposalStatus.PENDING);
+      expect((await statusOf(approved.proposalId)).status).toBe(ProposalStatus.APPROVED);
+    }
+    await kernel.kill();
+    await kernel.restore();
+    await kernel.start();
+    expect(await intend(offer, { key: "1" })).toBe("awaiting");
+    expect(await intend(offer, { key: "2" })).toBe("proceed");
   });
 });

@@ -28,6 +28,12 @@ export function startPawl(cwd: string, args: readonly string[]): PawlProcess {
   return watch(spawn(process.execPath, [...FLAGS, ...args], { cwd, stdio: "pipe" }));
 }
 
+/** The same with so little room for objects. */
+export function startSmallPawl(cwd: string, heapMib: number, args: readonly string[]): PawlProcess {
+  const small = [`--max-old-space-size=${heapMib}`, ...FLAGS, ...args];
+  return watch(spawn(process.execPath, small, { cwd, stdio: "pipe" }));
+}
+
 /** The same where no file may grow beyond a length; what writes more is refused, and not killed. */
 export function startLimitedPawl(
   cwd: string,

@@ -1,17 +1,20 @@
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
+import { beginEpoch } from "@pawl/server/kernel/storage/begin-epoch.js";
 import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
 import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { type RunningServer, startServer } from "@pawl/server/rpc/server.js";
 import { GrpcClient } from "../../rpc/support/grpc-client.js";
-import { createMemoryStore, testFence, testSecret } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testPartition, testSecret } from "../../support/kernel.js";
 import { SteeredTime } from "./steered-time.js";
 
 /** What may differ from start to start. */
 export interface ClockedOptions {
   readonly faults?: FaultPlan;
   readonly checkpoint?: CheckpointOptions;
+  /** What positions are signed with. Default: the same each time. */
+  readonly secret?: Uint8Array;
 }
 
 /** A whole kernel behind a real port, with its time and its disk in the test's hands. */
@@ -50,11 +53,11 @@ export class ClockedKernel {
   /** Opens a kernel on what the disk holds. */
   async start(options: ClockedOptions = {}): Promise<void> {
     const { time, disk } = this;
-    const { faults, checkpoint } = options;
+    const { faults, checkpoint, secret = testSecret } = options;
     const kernel = await openKernel({
       store: disk.open({ epoch: testFence.epoch, ...(faults === undefined ? {} : { faults }) }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
-      secret: testSecret,
+      secret,
       clock: time,
       timers: time,
       onFault: (fault) => this.faults.push(fault.error),
@@ -62,6 +65,14 @@ export class ClockedKernel {
     const onFault = (error: unknown): number => this.faults.push(error);
     const server = await startServer({ kernel, port: 0, onFault });
     this.#open = { kernel, server, grpc: new GrpcClient(server.port) };
+  }
+
+  /** Begins a new epoch of the store that no kernel has open, as `pawl restore` does. */
+  async restore(): Promise<void> {
+    const store = this.disk.open();
+    const nowMs = this.time.wallMs();
+    await beginEpoch(store, { partition: testPartition, nowMs, reason: "put back from a copy" });
+    await store.close();
   }
 
   /** Another client in the place of the one that is gone. */

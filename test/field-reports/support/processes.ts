@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startPawl } from "../../cli/support/pawl-process.js";
+import { startPawl, startSmallPawl } from "../../cli/support/pawl-process.js";
 import { waitUntil } from "../../set-up/running.js";
 
 const HOOKS = new URL("../../log/support/child-hooks.mjs", import.meta.url).href;
@@ -43,11 +43,16 @@ export class Processes {
   readonly sinkFile: string = join(this.folder, "sink");
   readonly #children: ChildProcess[] = [];
 
-  /** Starts a kernel on the test's data folder and waits until it listens. */
-  async kernel(port: number = 0): Promise<KernelChild> {
-    const started = startPawl(this.folder, [
-      ...["serve", "--dir", "data", "--port", String(port), "--json", "--no-restart"],
-    ]);
+  /**
+   * Starts a kernel on the test's data folder and waits until it listens.
+   * @param heapMib room for its objects. Default: Node's own.
+   */
+  async kernel(port: number = 0, heapMib?: number): Promise<KernelChild> {
+    const args = ["serve", "--dir", "data", "--port", String(port), "--json", "--no-restart"];
+    const started =
+      heapMib === undefined
+        ? startPawl(this.folder, args)
+        : startSmallPawl(this.folder, heapMib, args);
     this.#children.push(started.child);
     const line: { listening: { port: number } } = JSON.parse(await started.line(1));
     const listening = line.listening.port;

@@ -499,7 +499,7 @@ export const AdminService: GenService<{
     output: typeof CreateNamespaceResponseSchema;
   },
   /**
-   * Lists the namespaces in which the caller has a role, in the order of their creation. Errors: PAWL_INVALID_FIELD,
+   * Lists the namespaces in which the caller has a role, in the order of their creation. Changes nothing. Errors: PAWL_INVALID_FIELD,
    * PAWL_INVALID_PAGE_TOKEN.
    *
    * @generated from rpc pawl.v1.AdminService.ListNamespaces

@@ -888,7 +888,7 @@ export const ApprovalService: GenService<{
     output: typeof ListProposalsResponseSchema;
   },
   /**
-   * Sends what happens to proposals from a position on, without gaps or repeats, until the caller ends it. The first message holds only the position to begin
+   * Sends what happens to proposals from a position on, without gaps or repeats, until the caller ends it. Changes nothing. The first message holds only the position to begin
    * from. INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`, RESOURCE_EXHAUSTED `PAWL_WATCHER_TOO_SLOW` (watch again from the last
    * position).
    *

@@ -408,7 +408,7 @@ export const ReviewService: GenService<{
     output: typeof GetReviewResponseSchema;
   },
   /**
-   * Streams what happens to the reviews of a namespace from a position (or from now), as it becomes durable; it does not end by itself. Gap-free and without repeats.
+   * Streams what happens to the reviews of a namespace from a position (or from now), as it becomes durable; it does not end by itself. Gap-free and without repeats. Changes nothing.
    * For an inbox: watch first, then list, then follow. INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`, RESOURCE_EXHAUSTED
    * `PAWL_WATCHER_TOO_SLOW` (the last message carries the position to go on from).
    *

@@ -2423,7 +2423,7 @@ export const RunService: GenService<{
     output: typeof StartRunsResponseSchema;
   },
   /**
-   * Starts one run and streams first the acknowledgement, then the result. Retry: safe, as StartRuns. Errors as StartRuns, as a status.
+   * Starts one run and streams first the acknowledgement, then the result. Retry: safe, identified by namespace and run id as in StartRuns. Errors as StartRuns, as a status.
    *
    * @generated from rpc pawl.v1.RunService.StartAndAwait
    */
@@ -2494,7 +2494,7 @@ export const RunService: GenService<{
   },
   /**
    * Streams the events of one run from a position, then each new one as it becomes durable; ends after the run's last event.
-   * Gap-free and without repeats. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`,
+   * Gap-free and without repeats. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`, INVALID_ARGUMENT `PAWL_INVALID_POSITION`, OUT_OF_RANGE `PAWL_POSITION_TRIMMED`,
    * ABORTED `PAWL_STORE_REWOUND` (a position of another epoch: read anew), DATA_LOSS `PAWL_DATA_LOSS` (what it names was acknowledged and is gone),
    * RESOURCE_EXHAUSTED `PAWL_WATCHER_TOO_SLOW` (the last message carries the position to go on from).
    *
@@ -2506,7 +2506,7 @@ export const RunService: GenService<{
     output: typeof WatchRunResponseSchema;
   },
   /**
-   * Streams the events of all runs of a namespace from a position (or from now), as they become durable; it does not end by itself. Errors as WatchRun.
+   * Streams the events of all runs of a namespace from a position (or from now), as they become durable; it does not end by itself. Changes nothing. Errors as WatchRun.
    *
    * @generated from rpc pawl.v1.RunService.WatchRuns
    */
@@ -2529,7 +2529,7 @@ export const RunService: GenService<{
     output: typeof ReadOutputResponseSchema;
   },
   /**
-   * Asks a run to stop: tasks that wait are CANCELLED, leased ones are told and get their grace. Durable when answered. Retry: safe, a repeat answers `existing`.
+   * Asks a run to stop: tasks that wait are CANCELLED, leased ones are told and get their grace. Durable when answered. Retry: safe, identified by run: a repeat answers `existing`.
    * NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER` or `PAWL_STALE_VERSION`.
    *
    * @generated from rpc pawl.v1.RunService.CancelRun
@@ -2540,7 +2540,8 @@ export const RunService: GenService<{
     output: typeof CancelRunResponseSchema;
   },
   /**
-   * Ends a run at once; leases end without grace. Durable when answered. Retry: safe, a repeat answers `existing`. Errors as CancelRun.
+   * Ends a run at once; leases end without grace. Durable when answered. Retry: safe, identified by run: a repeat answers `existing`.
+   * NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER` or `PAWL_STALE_VERSION`.
    *
    * @generated from rpc pawl.v1.RunService.TerminateRun
    */
@@ -2552,7 +2553,7 @@ export const RunService: GenService<{
   /**
    * Pauses a run: nothing of it is offered until it is resumed, and an offer that no worker has taken yet is withdrawn. What runs may go on, record and report;
    * its next intent is answered `paused`. Signals, inputs and decisions are kept in order; leases, a running attempt's time, the run's deadline and the expiry of proposals
-   * go on, every other timer is due at resume; cancel and terminate act. Durable when answered. Retry: safe, a repeat answers `existing`.
+   * go on, every other timer is due at resume; cancel and terminate act. Durable when answered. Retry: safe, identified by run: a repeat answers `existing`.
    * NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`, `PAWL_STALE_VERSION` or `PAWL_ILLEGAL_TRANSITION` (it was asked to stop).
    *
    * @generated from rpc pawl.v1.RunService.PauseRun
@@ -2563,7 +2564,7 @@ export const RunService: GenService<{
     output: typeof PauseRunResponseSchema;
   },
   /**
-   * Lets a paused run go on: what waits for a worker is offered, and every timer that came due meanwhile acts. Durable when answered. Retry: safe, a repeat answers
+   * Lets a paused run go on: what waits for a worker is offered, and every timer that came due meanwhile acts. Durable when answered. Retry: safe, identified by run: a repeat answers
    * `existing`; give `expected_version`, so that a resent request does not end a later pause. NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER`
    * or `PAWL_STALE_VERSION`.
    *

@@ -3158,7 +3158,7 @@ export const WorkerService: GenService<{
   },
   /**
    * Claims tasks without the worker stream: streams offers as they come until `tasks_max` were sent; with `once`, answers with what is there within `wait` and ends.
-   * Durable: an offer is sent after its claim is durable. Retry: an offer that is neither renewed, recorded on, nor reported within 5 s goes elsewhere.
+   * Durable: an offer is sent after its claim is durable. Retry: safe, each call claims anew; an offer that is neither renewed, recorded on, nor reported within 5 s goes elsewhere.
    *
    * @generated from rpc pawl.v1.WorkerService.ClaimTasks
    */
