@@ -193,6 +193,34 @@ test("who names the session of another worker gets one of its own", async () => 
   }
 });
 
+test("live output is read and emitted in its own namespace alone", async () => {
+  await ours.unary(run.startRuns, { namespace: "ours", runs: [oneTask("chatty", "chat")] });
+  const hand = await TestWorker.connect(ours, {
+    ...{ namespace: "ours", sessionId: "chat", serves: [{ kind: "chat" }] },
+  });
+  hand.send({ credits: 1 });
+  const { runId, task, leaseVersion, handle } = await hand.offer();
+  hand.send({ emits: [{ handle, leaseVersion, number: 1, payload: json("secret") }] });
+  const read = async (client: GrpcClient, namespace: string): Promise<number> => {
+    let entries = 0;
+    const stream = client.stream(run.readOutput, { namespace, runId, once: true });
+    for await (const message of stream) entries += message.entries.length;
+    return entries;
+  };
+  await expect.poll(() => read(ours, "ours")).toBe(1);
+  const unread = await refusalOf(read(theirs, "theirs"));
+  expect(codeAndReason(unread)).toBe("NOT_FOUND PAWL_RUN_NOT_FOUND");
+  const unsent = await refusalOf(
+    theirs.unary(worker.emitOutput, {
+      ...{ namespace: "theirs", lease: { runId, task, leaseVersion } },
+      chunks: [{ number: 2, payload: json("forged") }],
+    }),
+  );
+  expect(codeAndReason(unsent)).toBe("NOT_FOUND PAWL_RUN_NOT_FOUND");
+  expect(await read(ours, "ours")).toBe(1);
+  hand.stream.cancel();
+});
+
 test("a watch of a namespace tells nothing of the other", async () => {
   const watch = theirs.stream(run.watchRuns, { namespace: "theirs" })[Symbol.asyncIterator]();
   await watch.next();
