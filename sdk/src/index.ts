@@ -181,3 +181,14 @@ export type { ShownTask, TaskChange, TaskChangeAnswer, TaskPolicyChange } from "
 export type { RetryOptions, ScheduleOptions, TimeoutOptions } from "./task-options.js";
 export { worker } from "./worker.js";
 export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";
+export { type OpenWorkflow, type Workflow, type WorkflowSpec, workflow } from "./workflow.js";
+export {
+  type CallArguments,
+  type CallOptions,
+  isOk,
+  type MapItem,
+  type MapOptions,
+  type Winner,
+  type WorkflowContext,
+} from "./workflow-context.js";
+export { CallFailed, JoinFailed } from "./workflow-errors.js";

@@ -14,6 +14,8 @@ export interface TaskRef<Sent = unknown, Output = unknown> {
   readonly type: "task";
   /** Name: what a worker must serve to get it. On the wire the task's kind. */
   readonly name: string;
+  /** What workers serve, when that is not the name: a workflow by its name and version. */
+  readonly kind?: string;
   /** Retry, timeouts, queue: the defaults in plans. */
   readonly schedule: ScheduleOptions;
   /** Checks what is sent. Undefined when nothing does. */
@@ -26,6 +28,8 @@ export interface TaskRef<Sent = unknown, Output = unknown> {
 export interface ServedTask<Sent = unknown, Output = unknown> extends TaskRef<Sent, Output> {
   /** Runs one attempt. The worker has checked nothing yet: input and output pass the schemas in here. */
   readonly handler: TaskHandler;
+  /** True for a workflow function: its handler gets a `WorkflowContext`. */
+  readonly isFunction?: boolean;
   /** Checks what the handler returns. Undefined when nothing does. */
   readonly outputSchema: Schema<unknown, unknown> | undefined;
 }

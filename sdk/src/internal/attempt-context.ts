@@ -1,5 +1,7 @@
+import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
   DependencyOutput,
@@ -54,6 +56,7 @@ import {
 import { type Origin, originOf } from "./trace-spans.js";
 import { askCall, readAnswer, readSignal, signalCall } from "./wait-calls.js";
 import { type Suspension, type WaitCall, Waits } from "./waits.js";
+import type { ItemAnswer } from "./work-item.js";
 
 /** Longest progress, in bytes: the kernel's own bound. */
 const PROGRESS_BYTES_MAX = 32_768;
@@ -66,6 +69,8 @@ export interface AttemptContextOptions {
   readonly state: AttemptState;
   readonly port: AttemptPort;
   readonly ledger: Ledger;
+  /** Brings in content that is stored apart. */
+  readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
   /** Called once, when the attempt is to be given back. */
   readonly onSuspend: (suspension: Suspension) => void;
 }
@@ -74,9 +79,10 @@ type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown>
 
 /** The `ctx` of one attempt. */
 export class AttemptContext implements TaskContext {
-  readonly #options: AttemptContextOptions;
-  #steps: Steps | undefined;
+  protected readonly options: AttemptContextOptions;
   #emitter: Emitter | undefined;
+  protected steps: Steps | undefined;
+  #waiting: Waits | undefined;
   #performed: Names | undefined;
   #approvals: Names | undefined;
   #told: Names | undefined;
@@ -84,58 +90,58 @@ export class AttemptContext implements TaskContext {
   #origin: Origin | undefined;
 
   constructor(options: AttemptContextOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
   get runId(): string {
-    return this.#options.offer.runId;
+    return this.options.offer.runId;
   }
 
   get incarnation(): number {
-    return this.#options.offer.incarnation;
+    return this.options.offer.incarnation;
   }
 
   get workflow(): string {
-    return this.#options.offer.workflow;
+    return this.options.offer.workflow;
   }
 
   get task(): string {
-    return this.#options.offer.task;
+    return this.options.offer.task;
   }
 
   get kind(): string {
-    return this.#options.offer.kind;
+    return this.options.offer.kind;
   }
 
   get attempt(): number {
-    return this.#options.offer.attempt;
+    return this.options.offer.attempt;
   }
 
   get leaseVersion(): number {
-    return this.#options.offer.leaseVersion;
+    return this.options.offer.leaseVersion;
   }
 
   get traceparent(): string {
-    return this.#options.offer.traceparent;
+    return this.options.offer.traceparent;
   }
 
   get signal(): AbortSignal {
-    return this.#options.state.signal;
+    return this.options.state.signal;
   }
 
   get lastProgress(): unknown {
-    return decodePayload(this.#options.offer.lastProgress, "the last progress");
+    return decodePayload(this.options.offer.lastProgress, "the last progress");
   }
 
   get dependencies(): Readonly<Record<string, unknown>> {
     this.#dependencies ??= Object.fromEntries(
-      this.#options.offer.dependencies.map((found) => [found.task, decodeOutput(found)]),
+      this.options.offer.dependencies.map((found) => [found.task, decodeOutput(found)]),
     );
     return this.#dependencies;
   }
 
   dependency<Output>(ref: TaskRef<unknown, Output>, name: string = ref.name): Output {
-    const found = this.#options.offer.dependencies.find((dependency) => dependency.task === name);
+    const found = this.options.offer.dependencies.find((dependency) => dependency.task === name);
     if (found === undefined) {
       throw new DefinitionInvalid(
         `Expected task "${this.task}" to need "${name}", but its plan does not say so. Add it to needs, or give the name it has there.`,
@@ -146,7 +152,7 @@ export class AttemptContext implements TaskContext {
   }
 
   progress(value: unknown, ..._problem: readonly unknown[]): void {
-    const { state, port, lease } = this.#options;
+    const { state, port, lease } = this.options;
     if (state.isDropped) return;
     state.assertUsable("ctx.progress");
     const payload = encodeValue(value, "progress");
@@ -162,7 +168,7 @@ export class AttemptContext implements TaskContext {
   }
 
   emit(value: unknown, options: EmitOptions = {}): void {
-    const { state, port, lease } = this.#options;
+    const { state, port, lease } = this.options;
     if (state.isDropped) return;
     state.assertUsable("ctx.emit");
     this.#emitter ??= new Emitter(lease);
@@ -175,7 +181,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.#step(name, first, second, false);
+    return this.makeStep(name, first, second, false);
   }
 
   read<T>(
@@ -183,7 +189,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.#step(name, first, second, true);
+    return this.makeStep(name, first, second, true);
   }
 
   perform<Sent, Result>(
@@ -191,27 +197,26 @@ export class AttemptContext implements TaskContext {
     payload: Sent,
     options: PerformOptions,
   ): Promise<Result> {
-    return this.#perform<Result>(operation, options, () =>
+    return this.performAs<Result>(operation, options, () =>
       buildOperationRequest(operation, payload, options),
     );
   }
 
-  #perform<Result>(
+  protected performAs<Result>(
     operation: Operation,
     options: Pick<PerformOptions, "scope" | "key">,
     makeRequest: () => Promise<OperationRequest>,
   ): Promise<Result> {
     const call = `operation "${operation.name}"`;
-    return this.#track(call, async () => {
+    return this.track(call, async () => {
       requireOptions(operation, options);
       this.#performed ??= new Names();
       const scoped = `${options.scope ?? "task"} operation`;
       const giveBack = this.#performed.take(scoped, operation.name, options.key);
       try {
         const request = await makeRequest();
-        const { port, ledger, state } = this.#options;
-        this.#origin ??= originOf(this.#options.offer);
-        const used = options.scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
+        this.#origin ??= originOf(this.options.offer);
+        const used = this.ledgerOf(options.scope);
         // The engine decodes what the operation's own schema gave.
         return (await new Performance(used, operation, request, this.#origin).run()) as Result;
       } catch (thrown) {
@@ -221,7 +226,13 @@ export class AttemptContext implements TaskContext {
     });
   }
 
-  #step<T>(
+  /** The ledger of an operation of this scope. */
+  protected ledgerOf(scope: PerformOptions["scope"]): Ledger {
+    const { port, ledger, state } = this.options;
+    return scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
+  }
+
+  protected makeStep<T>(
     name: string,
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second: ((scope: StepScope) => unknown) | undefined,
@@ -229,36 +240,40 @@ export class AttemptContext implements TaskContext {
   ): Promise<T> {
     const options = typeof first === "function" ? {} : first;
     const run = typeof first === "function" ? first : second;
-    return this.#track(`step "${name}"`, async () => {
+    return this.track(`step "${name}"`, async () => {
       if (run === undefined) {
         throw new DefinitionInvalid(
           `Expected step "${name}" to have a function, but it has none. Give one.`,
         );
       }
-      const { offer, lease, state, port } = this.#options;
-      this.#steps ??= new Steps({ lease, state, port, recorded: offer.steps });
+      this.steps ??= this.newSteps();
       // The overloads of the interface say what comes back; the engine gives what was recorded.
-      return (await this.#steps.make({ name, options, run, isRead })) as T;
+      return (await this.steps.make({ name, options, run, isRead })) as T;
     });
   }
 
+  protected newSteps(): Steps {
+    const { offer, lease, state, port } = this.options;
+    return new Steps({ lease, state, port, recorded: offer.steps });
+  }
+
   sleep(name: string, duration: Duration, options: SleepOptions = {}): Promise<void> {
-    return this.#wait(() => sleepCall(name, duration, options), readTimer);
+    return this.waitFor(() => sleepCall(name, duration, options), readTimer);
   }
 
   sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
-    return this.#wait(() => sleepUntilCall(name, time, options), readTimer);
+    return this.waitFor(() => sleepUntilCall(name, time, options), readTimer);
   }
 
   waitSignal<T>(name: string, options: SignalWaitOptions<T> = {}): Promise<SignalReceived<T>> {
-    return this.#wait(
+    return this.waitFor(
       () => signalCall(name, options),
       (outcome) => readSignal(outcome, options.schema),
     );
   }
 
   ask<T>(name: string, options: AskOptions<T>): Promise<Answer<T>> {
-    return this.#wait(
+    return this.waitFor(
       () => askCall(name, options),
       (outcome) => readAnswer(outcome, options.as),
     );
@@ -271,23 +286,22 @@ export class AttemptContext implements TaskContext {
   ): Promise<Said<Result>> {
     const { guards = [], revises, key } = options;
     const what = `approval of "${operation.name}"`;
-    const { request, proposalId } = await this.#track(what, async () => {
+    const { request, proposalId } = await this.track(what, async () => {
       this.#approvals ??= new Names();
       const name =
         revises === undefined ? operation.name : `${operation.name} after ${revises.proposalId}`;
       const giveBack = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
       try {
         const built = await buildOperationRequest(operation, content, options);
-        const { lease, port, state } = this.#options;
         const proposal = proposeRequest(built, options, await proposedGuards(guards));
-        await this.#steps?.answered();
-        return { request: built, proposalId: await port.propose(lease, proposal, state.signal) };
+        await this.steps?.answered();
+        return { request: built, proposalId: await this.propose(proposal) };
       } catch (thrown) {
         giveBack();
         throw thrown;
       }
     });
-    const { status, principal, reason } = await this.#wait(
+    const { status, principal, reason } = await this.waitFor(
       () => approvalCall(proposalId),
       readProposal,
     );
@@ -296,7 +310,7 @@ export class AttemptContext implements TaskContext {
       return { ...said, status: deniedStatus(status) };
     }
     const perform = (): Promise<Result> =>
-      this.#perform<Result>(operation, options, async () => ({
+      this.performAs<Result>(operation, options, async () => ({
         ...request,
         proposalId,
         guards: await presentGuards(guards),
@@ -326,33 +340,48 @@ export class AttemptContext implements TaskContext {
 
   /** Tells another run something. Its answer is usually there at once; else the code waits for it. */
   async #tell(call: string, make: () => ObligationItem): Promise<ObligationStatus> {
-    const { obligation, status } = await this.#track(call, async () => {
+    const { obligation, status } = await this.track(call, async () => {
       const item = make();
       this.#told ??= new Names();
       const giveBack = this.#told.take(`${item.order.case} to another run`, item.name, item.key);
       try {
-        const { lease, port, state } = this.#options;
-        return readTold(await port.tellRun(lease, item, state.seenThrough), { lease, state });
+        const { lease, state } = this.options;
+        return readTold(await this.sendToRun(item), { lease, state });
       } catch (thrown) {
         giveBack();
         throw thrown;
       }
     });
     return status === ObligationStatus.OPEN
-      ? await this.#wait(() => answerCall(obligation), readStatus)
+      ? await this.waitFor(() => answerCall(obligation), readStatus)
       : status;
   }
 
+  /** Sends something to another run; resolves with the kernel's answer. */
+  protected sendToRun(item: ObligationItem): Promise<ItemAnswer> {
+    const { lease, port, state } = this.options;
+    return port.tellRun(lease, item, state.seenThrough);
+  }
+
+  /** Proposes under the lease; the answer is the id of the proposal. */
+  protected propose(proposal: ProposeActionRequest): Promise<string> {
+    const { lease, port, state } = this.options;
+    return port.propose(lease, proposal, state.signal);
+  }
+
   /** Waits for something; the attempt is given back while there is nothing else to do. */
-  #wait<T>(make: () => WaitCall, read: (outcome: WaitOutcome) => T | Promise<T>): Promise<T> {
-    const { state, offer } = this.#options;
+  protected waitFor<T>(
+    make: () => WaitCall,
+    read: (outcome: WaitOutcome) => T | Promise<T>,
+  ): Promise<T> {
+    const { state, offer } = this.options;
     if (state.isDropped) {
       return never();
     }
     try {
       const call = make();
       const what = `wait "${call.name}"`;
-      const misplaced = this.#insideStep(what);
+      const misplaced = this.insideStep(what);
       if (misplaced !== undefined) throw misplaced;
       state.assertUsable(what);
       if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
@@ -363,29 +392,30 @@ export class AttemptContext implements TaskContext {
   }
 
   #waits({ outcomes, seenThrough }: Offer): Waits {
-    const { state, onSuspend } = this.#options;
-    if (state.waits === undefined) {
-      state.waits = new Waits({ outcomes, seenThrough, state });
-      void state.waits.suspended.then(onSuspend);
+    const { state, onSuspend } = this.options;
+    if (this.#waiting === undefined) {
+      this.#waiting = new Waits({ outcomes, seenThrough, state });
+      state.waits = this.#waiting;
+      void this.#waiting.suspended.then(onSuspend);
     }
-    return state.waits;
+    return this.#waiting;
   }
 
-  #insideStep(call: string): PawlError | undefined {
-    const frame = this.#options.port.currentStep();
-    if (frame?.attempt !== this.#options.state) {
+  protected insideStep(call: string): PawlError | undefined {
+    const frame = this.options.port.currentStep();
+    if (frame?.attempt !== this.options.state) {
       return undefined;
     }
     const message = `Expected no ctx call inside a step, but ${call} is called inside step "${frame.step}". Call it outside: a recorded step runs nothing again.`;
     return new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false });
   }
 
-  #track<T>(call: string, run: () => Promise<T>): Promise<T> {
-    const misplaced = this.#insideStep(call);
+  protected track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const misplaced = this.insideStep(call);
     if (misplaced !== undefined) {
       return Promise.reject(misplaced);
     }
-    const tracked = this.#options.state.track(call, run);
+    const tracked = this.options.state.track(call, run);
     // A call that nobody awaits is reported when the handler returns; until then its failure must not end the process.
     tracked.catch(() => undefined);
     return tracked;

@@ -1,7 +1,8 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { EmitItem, ObligationItem } from "@pawl/proto/v1/worker_service_pb.js";
+import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
+import type { EmitItem, ObligationItem, TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -24,6 +25,10 @@ export interface AttemptPort {
   progress(lease: Lease, progress: Payload): void;
   /** Sends live output. */
   emit(lease: Lease, item: EmitItem): void;
+  /** Calls tasks, and gives up earlier calls; resolves with the kernel's answer. */
+  call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer>;
+  /** Begins waits while the lease stays; resolves with the kernel's answer. */
+  declareWaits(lease: Lease, waits: TaskWait[]): Promise<ItemAnswer>;
   /** A ledger without a lease, for scope `namespace`. */
   namespaceLedger(signal: AbortSignal): Ledger;
   /** Proposes an action under a lease; the answer is the id of the proposal. */

@@ -1,7 +1,8 @@
+import type { WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { type AttemptEnded, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import { makeController } from "./controller.js";
-import type { Waits } from "./waits.js";
+import type { Waiting } from "./waiting.js";
 
 /**
  * Where an attempt stands: asked to stop or not, over or not, returned or not. Every call of its `ctx` passes through
@@ -9,9 +10,11 @@ import type { Waits } from "./waits.js";
  */
 export class AttemptState {
   /** What the code waits for; undefined until it waits for something. */
-  waits: Waits | undefined;
+  waits: Waiting | undefined;
   /** Up to which event of its run the code had been given outcomes. */
   seenThrough = 0;
+  #onOutcomes: ((outcomes: readonly WaitOutcome[]) => void) | undefined;
+  readonly #early: WaitOutcome[] = [];
   #controller: AbortController | undefined;
   #reason: AttemptEnded | undefined;
   #poison: PawlError | undefined;
@@ -62,9 +65,30 @@ export class AttemptState {
     this.waits?.abort(reason);
   }
 
+  /** Outcomes came while the lease stays: for code that can take them. */
+  arrived(outcomes: readonly WaitOutcome[]): void {
+    if (this.#onOutcomes === undefined) {
+      this.#early.push(...outcomes);
+    } else {
+      this.#onOutcomes(outcomes);
+    }
+  }
+
+  /** Takes outcomes from here on, those included that have come. */
+  takeOutcomes(take: (outcomes: readonly WaitOutcome[]) => void): void {
+    this.#onOutcomes = take;
+    if (this.#early.length > 0) take(this.#early.splice(0));
+  }
+
   /** Something that the code did not wait for was refused: its report will be this failure. */
   poisonWith(error: PawlError): void {
     this.#poison ??= error;
+  }
+
+  /** The same, for code that waits for what was refused: it is told at once. */
+  fail(error: PawlError): void {
+    this.poisonWith(error);
+    this.waits?.abort(error);
   }
 
   /** The handler returned or threw: its `ctx` is closed. */

@@ -10,6 +10,7 @@ import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { tangible, toFailure } from "./failure.js";
+import { FunctionContext } from "./functions/function-context.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
@@ -78,7 +79,8 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
   let suspend: (suspension: Suspension) => void = () => undefined;
   const onSuspend = (suspension: Suspension): void => suspend(suspension);
-  const ctx = new AttemptContext({ offer, lease, state, port, ledger, onSuspend });
+  const parts = { offer, lease, state, port, ledger, load: options.load, onSuspend };
+  const ctx = served.isFunction === true ? new FunctionContext(parts) : new AttemptContext(parts);
   const sent = decodePayload(offer.input, "the input");
   const input =
     served.inputSchema === undefined
@@ -99,6 +101,7 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
     return { case: "suspend", ...ended };
   }
   const { returned } = ended;
+  if (ctx instanceof FunctionContext) ctx.close();
   state.returned();
   const open = state.openCalls;
   if (open.length > 0) {

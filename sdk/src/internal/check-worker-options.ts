@@ -1,6 +1,7 @@
 import { DefinitionInvalid } from "../errors.js";
 import type { WorkerOptions } from "../worker-options.js";
 import { checkId } from "./ids.js";
+import { kindOf } from "./kind-of.js";
 
 /** Most kinds that one worker may serve: the kernel's own bound. */
 const SERVES_MAX = 1_000;
@@ -24,15 +25,16 @@ export function checkWorkerOptions({ serve, slots, name }: WorkerOptions): void 
         `Expected task "${served.name}" to have a handler, but it is only a reference. Serve task(…).run(handler).`,
       );
     }
-    const place = JSON.stringify([served.name, served.schedule.queue ?? served.name]);
-    const known = handlers.get(served.name) ?? served.handler;
+    const kind = kindOf(served);
+    const place = JSON.stringify([kind, served.schedule.queue ?? kind]);
+    const known = handlers.get(kind) ?? served.handler;
     if (places.has(place) || known !== served.handler) {
       throw new DefinitionInvalid(
         `Expected a worker to serve each task once per queue, with one handler, but "${served.name}" is given twice. Remove one.`,
       );
     }
     places.add(place);
-    handlers.set(served.name, served.handler);
+    handlers.set(kind, served.handler);
   }
   if (slots !== undefined && !(Number.isInteger(slots) && slots >= 1 && slots <= 100_000)) {
     throw new DefinitionInvalid(

@@ -10,6 +10,8 @@ export class Lease {
   readonly leaseVersion: number;
   /** How long it lasts without a renewal. */
   readonly leaseMs: number;
+  /** Up to which event of its run outcomes have come. */
+  seenThrough: number;
   /** True once it is known to be over. */
   isOver = false;
   #renewedAtMs: number = monotonicMs();
@@ -20,6 +22,7 @@ export class Lease {
     this.task = offer.task;
     this.leaseVersion = offer.leaseVersion;
     this.leaseMs = offer.leaseMs;
+    this.seenThrough = offer.seenThrough;
   }
 
   /** A renewal, or what counts as one, was sent at this moment. */
@@ -43,7 +46,7 @@ export class Lease {
   }
 
   /** Names it in `Hello`. */
-  get held(): Pick<HeldLease, "handle" | "runId" | "task" | "leaseVersion"> {
-    return { handle: this.handle, ...this.ref };
+  get held(): Pick<HeldLease, "handle" | "runId" | "task" | "leaseVersion" | "seenThrough"> {
+    return { handle: this.handle, ...this.ref, seenThrough: this.seenThrough };
   }
 }

@@ -19,6 +19,7 @@ import { encodeValue } from "./codec.js";
 import { parseDuration, toProtoDuration } from "./duration-ms.js";
 import { findCycle } from "./find-cycle.js";
 import { checkId } from "./ids.js";
+import { kindOf } from "./kind-of.js";
 
 /** Most tasks in a plan, and its longest encoding: the kernel's own bounds. */
 const TASKS_MAX = 5_000;
@@ -83,12 +84,13 @@ function checkNeeds(name: string, tasks: PlanTasks): void {
   }
 }
 
-function buildTask(name: string, planTask: PlanTask): PlanTaskMessage {
+/** A task as it is sent: of a plan, or called by another one. */
+export function buildTask(name: string, planTask: PlanTask): PlanTaskMessage {
   const schedule: ScheduleOptions = { ...planTask.task.schedule, ...planTask };
   checkSchedule(schedule, `task "${name}"`);
   const message = create(PlanTaskSchema, {
     name: checkId(name, "the name of a task"),
-    kind: planTask.task.name,
+    kind: kindOf(planTask.task),
     needs: [...(planTask.needs ?? [])],
     queue: schedule.queue ?? "",
     priority: schedule.priority ?? 0,

@@ -1,4 +1,4 @@
-import type { Offer, RenewedLease } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Offer, RenewedLease, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { type AttemptEnded, Cancelled, LeaseLost, TimedOut } from "../abort-reasons.js";
 import type { ServedTask } from "../task.js";
 import { type AttemptEnd, runAttempt } from "./attempt.js";
@@ -112,6 +112,14 @@ export class RunningAttempts {
   cancel(handle: number, reason: string, graceMs: number): void {
     const running = this.#running.get(handle);
     running?.state.abort(new Cancelled(reason, graceMs));
+  }
+
+  /** Something ended for a task that is held. */
+  outcomes(handle: number, outcomes: readonly WaitOutcome[]): void {
+    const running = this.#running.get(handle);
+    if (running === undefined) return;
+    running.lease.seenThrough = outcomes.at(-1)?.number ?? running.lease.seenThrough;
+    running.state.arrived(outcomes);
   }
 
   /** A lease is gone. */

@@ -84,7 +84,7 @@ async function sendSuspend(
 }
 
 /** About what a wait takes in a message: names at their longest, and what is asked. */
-function waitBytes({ subject }: TaskWait): number {
+export function waitBytes({ subject }: TaskWait): number {
   const asked = subject.case === "input" ? subject.value.question + subject.value.schema : "";
   return 700 + 3 * asked.length;
 }

@@ -48,6 +48,11 @@ export class Steps {
     }
   }
 
+  /** What is recorded of a step; undefined when nothing is. */
+  find(name: string, key: string | undefined): StepRecord | undefined {
+    return this.#recorded.get(identityOf(name, key));
+  }
+
   /** Makes a step, or gives what is recorded of it. */
   async make(call: StepCall): Promise<unknown> {
     const { name, options } = call;

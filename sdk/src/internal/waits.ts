@@ -1,11 +1,12 @@
 import type { TaskWait, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
-import type { AttemptEnded } from "../abort-reasons.js";
+import type { PawlError } from "../errors.js";
 import type { AttemptState } from "./attempt-state.js";
 import { type Deferred, defer } from "./deferred.js";
 import { checkId } from "./ids.js";
 import { Names } from "./names.js";
 import { monotonicMs, startTimer, type Timer } from "./time.js";
 import { WaitPromise } from "./wait-promise.js";
+import type { Waiting } from "./waiting.js";
 
 /** Something that the code waits for. */
 export interface WaitCall {
@@ -47,7 +48,7 @@ interface Pending {
  * else to do; so whatever the code makes of two of them it makes of them again. When all were given and the code still waits, the attempt
  * ends: the lease goes back, the code is dropped as it stands, and begins again from the top when one of the waits has ended.
  */
-export class Waits {
+export class Waits implements Waiting {
   readonly #options: WaitsOptions;
   readonly #names = new Names();
   readonly #pending = new Map<string, Pending>();
@@ -125,7 +126,7 @@ export class Waits {
   }
 
   /** The attempt should stop: whoever waits is told why. */
-  abort(reason: AttemptEnded): void {
+  abort(reason: PawlError): void {
     if (this.#isDropped) return;
     this.#patience?.cancel();
     for (const { given } of this.#pending.values()) given.reject(reason);

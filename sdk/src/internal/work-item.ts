@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { IntentAnswer } from "@pawl/proto/v1/operation_pb.js";
 import { LeaseLostSchema, type Rejection, RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import type {
+  CallItem,
   IntentItem,
   ObligationAnswer,
   ObligationItem,
@@ -12,6 +13,7 @@ import type {
   StepItem,
   StepRecord,
   SuspendItem,
+  WaitItem,
   WorkRequest,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
@@ -24,6 +26,8 @@ export type ItemBody =
   | { readonly kind: "observation"; readonly message: ObservationItem }
   | { readonly kind: "reconciliation"; readonly message: ReconciliationItem }
   | { readonly kind: "obligation"; readonly message: ObligationItem }
+  | { readonly kind: "call"; readonly message: CallItem }
+  | { readonly kind: "wait"; readonly message: WaitItem }
   | { readonly kind: "report"; readonly message: ReportItem }
   | { readonly kind: "suspend"; readonly message: SuspendItem }
   | { readonly kind: "release"; readonly message: ReleaseItem };
@@ -66,6 +70,12 @@ export function putItem(request: WorkRequest, body: ItemBody): void {
       return;
     case "obligation":
       request.obligations.push(body.message);
+      return;
+    case "call":
+      request.calls.push(body.message);
+      return;
+    case "wait":
+      request.waits.push(body.message);
       return;
     case "report":
       request.reports.push(body.message);

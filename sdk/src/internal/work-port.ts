@@ -9,11 +9,15 @@ import {
   OperationHolderSchema,
 } from "@pawl/proto/v1/operation_service_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import {
+  CallItemSchema,
   type EmitItem,
   type ObligationItem,
   ProgressItemSchema,
   StepItemSchema,
+  type TaskWait,
+  WaitItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Records } from "./attempt.js";
 import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
@@ -22,6 +26,7 @@ import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import { type BlobSource, loadPayload } from "./load-payload.js";
 import type { Ledger } from "./perform.js";
+import { waitBytes } from "./send-end.js";
 import { callUnary } from "./unary.js";
 import { UnaryLedger } from "./unary-ledger.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
@@ -77,6 +82,28 @@ export class WorkPort implements AttemptPort {
       };
       this.#stream.send(lease, 500 + content, make, resolve);
     });
+  }
+
+  call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {
+    const { handle, leaseVersion } = lease;
+    const bytes = tasks.reduce((sum, task) => sum + 1_000 + payloadBytes(task.input), 200);
+    return this.#send(lease, bytes + 200 * cancels.length, (correlation) => ({
+      kind: "call",
+      message: create(CallItemSchema, { handle, leaseVersion, correlation, tasks, cancels }),
+    }));
+  }
+
+  declareWaits(lease: Lease, waits: TaskWait[]): Promise<ItemAnswer> {
+    const { handle, leaseVersion } = lease;
+    const bytes = waits.reduce((sum, wait) => sum + waitBytes(wait), 100);
+    return this.#send(lease, bytes, (correlation) => ({
+      kind: "wait",
+      message: create(WaitItemSchema, { handle, leaseVersion, correlation, waits }),
+    }));
+  }
+
+  #send(lease: Lease, bytes: number, make: (correlation: number) => ItemBody): Promise<ItemAnswer> {
+    return new Promise((resolve) => this.#stream.send(lease, bytes, make, resolve));
   }
 
   progress(lease: Lease, progress: Payload): void {

@@ -15,6 +15,7 @@ import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import { checkWorkerOptions } from "./check-worker-options.js";
 import type { ClientCore } from "./client-core.js";
 import { type Deferred, defer } from "./deferred.js";
+import { kindOf } from "./kind-of.js";
 import { type AttemptsOwner, RunningAttempts } from "./running-attempts.js";
 import { startTimer } from "./time.js";
 import { WorkPort } from "./work-port.js";
@@ -62,7 +63,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
       core,
       stream,
       port: new WorkPort(core, stream),
-      served: new Map(options.serve.map((served) => [served.name, served])),
+      served: new Map(options.serve.map((served) => [kindOf(served), served])),
       owner: this,
     });
   }
@@ -99,7 +100,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
       worker: name ?? `${hostname()}:${process.pid}`.slice(0, 200),
       namespace: this.#core.namespace,
       serves: serve.map((served) =>
-        create(ServedKindSchema, { kind: served.name, queue: served.schedule.queue ?? "" }),
+        create(ServedKindSchema, { kind: kindOf(served), queue: served.schedule.queue ?? "" }),
       ),
       holds: this.#attempts.held.map((lease) => create(HeldLeaseSchema, lease.held)),
     });
@@ -123,6 +124,9 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
     for (const offer of response.offers) this.#offered(offer);
     for (const { handle, reason, graceMs } of response.cancels) {
       this.#attempts.cancel(handle, reason, graceMs);
+    }
+    for (const { handle, outcomes } of response.outcomes) {
+      this.#attempts.outcomes(handle, outcomes);
     }
     for (const { handle, cause } of response.lostLeases) this.#attempts.lost(handle, cause);
   }

@@ -1,0 +1,377 @@
+import { randomUUID } from "node:crypto";
+import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
+import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
+import type { ObligationItem, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import { Draining } from "../../abort-reasons.js";
+import type { ApproveOptions, Said } from "../../approval.js";
+import type { PerformOptions, SleepOptions, StepOptions, StepScope } from "../../context.js";
+import type { Duration } from "../../duration.js";
+import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../../messages.js";
+import type { Operation } from "../../operation.js";
+import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
+import type { Schema } from "../../schema.js";
+import type { TaskRef } from "../../task.js";
+import type {
+  CallOptions,
+  MapItem,
+  MapOptions,
+  Winner,
+  WorkflowContext,
+} from "../../workflow-context.js";
+import { CallFailed } from "../../workflow-errors.js";
+import { AttemptContext, type AttemptContextOptions } from "../attempt-context.js";
+import { never } from "../attempt-state.js";
+import { decodePayload } from "../codec.js";
+import { fromFailure } from "../failure.js";
+import { checkId } from "../ids.js";
+import { Names } from "../names.js";
+import type { Ledger } from "../perform.js";
+import { buildTask } from "../plan-message.js";
+import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
+import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
+import { validate } from "../validate.js";
+import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
+import type { WaitCall } from "../waits.js";
+import type { ItemAnswer } from "../work-item.js";
+import { Calls } from "./calls.js";
+import { FunctionLedger } from "./function-ledger.js";
+import { mapItems } from "./map-items.js";
+import type { OrderKey } from "./order-key.js";
+import { inScope, itemPath, scopedName, scopeOf } from "./scopes.js";
+import { Turns } from "./turns.js";
+
+type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
+type StepBody = (scope: StepScope) => unknown;
+
+/** The `ctx` of one execution of a workflow function. */
+export class FunctionContext extends AttemptContext implements WorkflowContext {
+  readonly #turns: Turns;
+  readonly #calls: Calls;
+  readonly #names = new Names();
+  readonly #openCalls: ReadonlySet<string>;
+  /** Open calls by the path that they were made under. */
+  readonly #callsUnder = new Map<string, Set<string>>();
+
+  constructor(options: AttemptContextOptions) {
+    super(options);
+    const { offer, state, lease, port, onSuspend } = options;
+    this.#openCalls = new Set(offer.openCalls);
+    this.#calls = new Calls({ lease, port, state });
+    this.#turns = new Turns({
+      outcomes: offer.outcomes,
+      seenThrough: offer.seenThrough,
+      declare: (waits) =>
+        void port.declareWaits(lease, [...waits]).then(({ rejection }) => {
+          if (rejection === undefined) return;
+          if (isAttemptOver(rejection)) state.end(attemptEnd(rejection));
+          else state.fail(errorFromRejection(rejection));
+        }),
+      given: (number) => {
+        state.seenThrough = number;
+      },
+    });
+    state.seenThrough = 0;
+    state.waits = this.#turns;
+    state.takeOutcomes((outcomes) => this.#turns.arrived(outcomes));
+    void this.#turns.suspended.then((suspension) => {
+      this.#calls.flush();
+      onSuspend(suspension);
+    });
+  }
+
+  /** The function has ended. */
+  close(): void {
+    this.#calls.flush();
+    this.#turns.close();
+  }
+
+  protected override makeStep<T>(
+    name: string,
+    first: AnyStepOptions | StepBody,
+    second: StepBody | undefined,
+    isRead: boolean,
+  ): Promise<T> {
+    const key = typeof first === "function" ? undefined : first.key;
+    const scoped = scopedName(scopeOf(this), name);
+    this.steps ??= this.newSteps();
+    const record = this.steps.find(scoped, key);
+    const place: OrderKey | undefined =
+      record === undefined
+        ? undefined
+        : { after: record.seenThrough, isOwn: true, number: record.number };
+    return this.#own(() => super.makeStep<T>(scoped, first, second, isRead), place);
+  }
+
+  override perform<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: Sent,
+    options: PerformOptions,
+  ): Promise<Result> {
+    return super.perform(operation, payload, this.#scopedOptions(options));
+  }
+
+  override approve<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    content: Sent,
+    options: ApproveOptions,
+  ): Promise<Said<Result>> {
+    return super.approve(operation, content, this.#scopedOptions(options));
+  }
+
+  protected override performAs<Result>(
+    operation: Operation,
+    options: Pick<PerformOptions, "scope" | "key">,
+    makeRequest: () => Promise<OperationRequest>,
+  ): Promise<Result> {
+    return this.#own(() => super.performAs<Result>(operation, options, makeRequest), undefined);
+  }
+
+  protected override ledgerOf(scope: PerformOptions["scope"]): Ledger {
+    return new FunctionLedger(super.ledgerOf(scope), this.#turns);
+  }
+
+  override signalRun(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options: TellRunOptions = {},
+  ): Promise<RunSignalled> {
+    return super.signalRun(runId, name, payload, this.#scopedOptions(options));
+  }
+
+  override cancelRun(
+    runId: string,
+    reason = "",
+    options: TellRunOptions = {},
+  ): Promise<RunAskedToStop> {
+    return super.cancelRun(runId, reason, this.#scopedOptions(options));
+  }
+
+  protected override sendToRun(item: ObligationItem): Promise<ItemAnswer> {
+    return this.#turns.blocking(() => super.sendToRun(item));
+  }
+
+  protected override propose(proposal: ProposeActionRequest): Promise<string> {
+    return this.#turns.blocking(() => super.propose(proposal));
+  }
+
+  override sleep(name: string, duration: Duration, options: SleepOptions = {}): Promise<void> {
+    return this.waitFor(() => this.#scopedCall(sleepCall(name, duration, options)), readTimer);
+  }
+
+  override sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
+    return this.waitFor(() => this.#scopedCall(sleepUntilCall(name, time, options)), readTimer);
+  }
+
+  override waitSignal<T>(
+    name: string,
+    options: SignalWaitOptions<T> = {},
+  ): Promise<SignalReceived<T>> {
+    return this.waitFor(
+      () => this.#scopedCall(signalCall(name, options)),
+      (outcome) => readSignal(outcome, options.schema),
+    );
+  }
+
+  override ask<T>(name: string, options: AskOptions<T>): Promise<Answer<T>> {
+    return this.waitFor(
+      () => this.#scopedCall(askCall(name, options)),
+      (outcome) => readAnswer(outcome, options.as),
+    );
+  }
+
+  protected override waitFor<T>(
+    make: () => WaitCall,
+    read: (outcome: WaitOutcome) => T | Promise<T>,
+  ): Promise<T> {
+    const { state } = this.options;
+    if (state.isDropped) return never();
+    const wait = async (): Promise<T> => {
+      const call = make();
+      this.#assertMayWait(`wait "${call.name}"`);
+      checkId(call.name, "the name of a wait");
+      if (call.key !== undefined) checkId(call.key, "the key of a wait");
+      this.#names.take("wait", call.name, call.key);
+      const outcome = await this.#turns.ask(call.name, call.key, call);
+      return this.#turns.blocking(async () => read(outcome));
+    };
+    return quiet(wait());
+  }
+
+  call<Sent, Output>(
+    task: TaskRef<Sent, Output>,
+    input?: Sent,
+    options: CallOptions = {},
+  ): Promise<Output> {
+    if (this.options.state.isDropped) return never();
+    return quiet(this.#call<Output>(task, input, options));
+  }
+
+  async #call<Output>(task: TaskRef, input: unknown, options: CallOptions): Promise<Output> {
+    const { key, ...schedule } = options;
+    this.#assertMayWait(`call "${task.name}"`);
+    const path = scopeOf(this);
+    const own = key === undefined ? task.name : `${task.name}/${checkId(key, "the key of a call")}`;
+    const name = path === "" ? own : scopedName(path, own);
+    this.#names.take("call", name, undefined);
+    if (!this.#openCalls.has(name) && !this.#turns.hasEnded(name)) {
+      const what = `the input of task "${task.name}"`;
+      const checked =
+        task.inputSchema === undefined || input === undefined
+          ? input
+          : await this.#turns.blocking(async () =>
+              validate(task.inputSchema as Schema<unknown, unknown>, input, what, false),
+            );
+      this.#calls.call(buildTask(name, { task, input: checked, ...schedule }));
+    }
+    this.#note(path, name);
+    const { outcome } = await this.#turns.ask(name, undefined, undefined);
+    this.#callsUnder.get(path)?.delete(name);
+    const end = outcome.case === "call" ? outcome.value.end : { case: undefined };
+    if (end.case === "failure") {
+      throw new CallFailed(name, fromFailure(end.value));
+    }
+    const output = end.case === "output" ? await this.options.load(end.value) : undefined;
+    // The worker that served it has checked the output against its schema.
+    return decodePayload(output, `the output of task "${name}"`) as Output;
+  }
+
+  #note(path: string, name: string): void {
+    const under = this.#callsUnder.get(path) ?? new Set();
+    this.#callsUnder.set(path, under.add(name));
+  }
+
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    options: MapOptions<Item>,
+    run: (item: Item, key: string) => Promise<Value>,
+  ): Promise<readonly MapItem<Value>[]> {
+    const outer = scopeOf(this);
+    const map = async (): Promise<readonly MapItem<Value>[]> => {
+      this.#names.take("map", scopedName(outer, checkId(name, "the name of a map")), undefined);
+      return mapItems({
+        name,
+        items,
+        options,
+        run: (item, key) => inScope(this, itemPath(outer, name, key), async () => run(item, key)),
+        giveUp: (keys) => this.#giveUp(keys.map((key) => itemPath(outer, name, key))),
+      });
+    };
+    return quiet(map());
+  }
+
+  #giveUp(paths: readonly string[]): void {
+    for (const path of paths) {
+      for (const [under, names] of this.#callsUnder) {
+        if (under !== path && !under.startsWith(`${path}/`)) continue;
+        for (const name of names) {
+          this.#turns.forgetCall(name);
+          this.#calls.cancel(name);
+        }
+        this.#callsUnder.delete(under);
+      }
+    }
+  }
+
+  async all<const Promises extends readonly unknown[]>(
+    promises: Promises,
+  ): Promise<{ -readonly [K in keyof Promises]: Awaited<Promises[K]> }> {
+    return await Promise.all(promises);
+  }
+
+  race<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>> {
+    return this.#first("race", name, entries, (contest) => Promise.race(contest));
+  }
+
+  any<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>> {
+    return this.#first("any", name, entries, (contest) => Promise.any(contest));
+  }
+
+  /** Who wins is recorded: code that runs again waits for the same one. */
+  async #first<Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    kind: "race" | "any",
+    name: string,
+    entries: Entries,
+    decide: (contest: readonly Promise<string>[]) => Promise<string>,
+  ): Promise<Winner<Entries>> {
+    const settled = kind === "race" ? (won: string) => won : undefined;
+    const contest = Object.entries(entries).map(([entry, promise]) =>
+      Promise.resolve(promise).then(
+        () => entry,
+        (error: unknown) => {
+          if (settled !== undefined) return settled(entry);
+          throw error;
+        },
+      ),
+    );
+    for (const each of contest) each.catch(() => undefined);
+    const winner = await decide(contest);
+    const recorded: string = await this.step(`$${kind}/${name}`, () => winner);
+    const value = await entries[recorded];
+    return { winner: recorded, value } as Winner<Entries>;
+  }
+
+  async now(name: string): Promise<Date> {
+    return new Date(await this.step(`$now/${name}`, () => Date.now()));
+  }
+
+  random(name: string): Promise<number> {
+    return this.step(`$random/${name}`, () => Math.random());
+  }
+
+  uuid(name: string): Promise<string> {
+    return this.step(`$uuid/${name}`, () => randomUUID() as string);
+  }
+
+  log(message: string): void {
+    if (this.options.state.isDropped || this.#turns.isReplaying) return;
+    const { runId, task } = this.options.offer;
+    process.stderr.write(`${new Date().toISOString()} ${runId}/${task}: ${message}\n`);
+  }
+
+  #own<T>(run: () => Promise<T>, place: OrderKey | undefined): Promise<T> {
+    return this.options.state.isDropped ? never() : quiet(this.#turns.own(run, place));
+  }
+
+  #assertMayWait(what: string): void {
+    const { state } = this.options;
+    const misplaced = this.insideStep(what);
+    if (misplaced !== undefined) throw misplaced;
+    state.assertUsable(what);
+    if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
+  }
+
+  #scopedOptions<Options extends { readonly key?: string }>(options: Options): Options {
+    const path = scopeOf(this);
+    if (path === "") return options;
+    const key = options.key === undefined ? path : scopedName(path, options.key);
+    return { ...options, key };
+  }
+
+  #scopedCall(call: WaitCall): WaitCall {
+    const name = scopedName(scopeOf(this), call.name);
+    if (name === call.name) return call;
+    return {
+      ...call,
+      name,
+      describe: (elapsedMs) => {
+        const wait = call.describe(elapsedMs);
+        wait.name = name;
+        return wait;
+      },
+    };
+  }
+}
+
+/** A call that nobody awaits must not end the process. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

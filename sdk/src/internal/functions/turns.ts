@@ -1,0 +1,283 @@
+import type { TaskWait, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import type { PawlError } from "../../errors.js";
+import { type Deferred, defer } from "../deferred.js";
+import { monotonicMs, startTimer, type Timer } from "../time.js";
+import type { Waiting } from "../waiting.js";
+import type { Suspension, WaitCall } from "../waits.js";
+import { compareKeys, LIVE_NUMBERS, type OrderKey } from "./order-key.js";
+
+/** A function that waits for tasks which it called keeps its lease for this long, in ms, after the last thing it was given: most end soon. */
+const LINGER_MS = 25;
+
+/** What the turns of a function need. */
+export interface TurnsOptions {
+  /** Outcomes that came with the offer. */
+  readonly outcomes: readonly WaitOutcome[];
+  /** `seen_through` of the offer. */
+  readonly seenThrough: number;
+  /** Told of waits that begin while something of the function still runs. */
+  readonly declare: (waits: readonly TaskWait[]) => void;
+  /** Told up to which event the code has been given outcomes, whenever that rises. */
+  readonly given: (number: number) => void;
+}
+
+/** Something that can be given. */
+interface Ready {
+  readonly key: OrderKey;
+  readonly give: () => void;
+}
+
+/** Something that the code waits for and that ends outside of it. */
+interface Asked {
+  readonly given: Deferred<WaitOutcome>;
+  /** Undefined: a called task, which needs no wait to be told of. */
+  readonly call: WaitCall | undefined;
+  readonly calledAtMs: number;
+  isDeclared: boolean;
+}
+
+/**
+ * Gives a function what it awaits: one thing at a time, in the order of `OrderKey`, each only when the code has nothing else to do. Whether the function is
+ * still in memory or runs again from its records, it sees the same things in the same order, so races have the same winner.
+ *
+ * When nothing is left to give and nothing of the function runs, its task is given back with all that it waits for.
+ */
+export class Turns implements Waiting {
+  readonly #options: TurnsOptions;
+  readonly #asked = new Map<string, Asked>();
+  /** Outcomes that nobody has asked for yet, by identity. */
+  readonly #outcomes = new Map<string, WaitOutcome>();
+  /** What can be given, in order. */
+  readonly #ready: Ready[] = [];
+  readonly #suspended: Deferred<Suspension> = defer();
+  #received: number;
+  #lastGiven = 0;
+  #liveNumber = LIVE_NUMBERS;
+  #running = 0;
+  #blocking = 0;
+  #isLooking = false;
+  #isDropped = false;
+  #linger: Timer | undefined;
+  #lingerIsOver = false;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+    this.#received = options.seenThrough;
+    this.arrived(options.outcomes);
+  }
+
+  /** Resolves when the function waits and has nothing else to do. */
+  get suspended(): Promise<Suspension> {
+    return this.#suspended.promise;
+  }
+
+  /** True once the task was given back: whatever the code still calls never goes on. */
+  get isDropped(): boolean {
+    return this.#isDropped;
+  }
+
+  /** Event number of the last outcome that the code was given. */
+  get lastGiven(): number {
+    return this.#lastGiven;
+  }
+
+  /** Event number of the last outcome that came. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** True while something that was recorded earlier has not been given yet. */
+  get isReplaying(): boolean {
+    return this.#outcomes.size > 0 || this.#ready.some(({ key }) => key.number < LIVE_NUMBERS);
+  }
+
+  /** Outcomes came. One that came before is passed over. */
+  arrived(outcomes: readonly WaitOutcome[]): void {
+    for (const outcome of outcomes) {
+      this.#received = Math.max(this.#received, outcome.number);
+      const identity = identityOf(outcome.name, outcome.key, outcome.outcome.case === "call");
+      const asked = this.#asked.get(identity);
+      if (asked === undefined) {
+        this.#outcomes.set(identity, outcome);
+      } else {
+        this.#offer(identity, asked, outcome);
+      }
+    }
+    this.look();
+  }
+
+  /** Waits for something that ends outside. The caller has made sure that its name is used once. */
+  ask(name: string, key: string | undefined, call: WaitCall | undefined): Promise<WaitOutcome> {
+    const identity = identityOf(name, key, call === undefined);
+    const asked: Asked = {
+      given: defer<WaitOutcome>(),
+      call,
+      calledAtMs: monotonicMs(),
+      isDeclared: false,
+    };
+    asked.given.promise.catch(() => undefined);
+    this.#asked.set(identity, asked);
+    const outcome = this.#outcomes.get(identity);
+    if (outcome !== undefined) {
+      this.#outcomes.delete(identity);
+      this.#offer(identity, asked, outcome);
+    }
+    this.look();
+    return asked.given.promise;
+  }
+
+  /** True when a called task has ended and nobody has asked for that yet. */
+  hasEnded(call: string): boolean {
+    return this.#outcomes.has(identityOf(call, undefined, true));
+  }
+
+  /** Nobody waits for this call any more. */
+  forgetCall(call: string): void {
+    this.#asked.delete(identityOf(call, undefined, true));
+  }
+
+  /** Nobody waits for this any more. */
+  forgetWait(name: string, key: string | undefined): void {
+    this.#asked.delete(identityOf(name, key, false));
+  }
+
+  /**
+   * Runs something of the function's own; what it gives is given in its turn.
+   *
+   * @param recorded Its place, when it was recorded earlier.
+   */
+  async own<T>(run: () => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
+    this.#running++;
+    const given = defer<() => T>();
+    given.promise.catch(() => undefined);
+    const settle = (take: () => T): void => {
+      this.#running--;
+      const key = recorded ?? { after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ };
+      this.#insert({ key, give: () => given.resolve(take) });
+      this.look();
+    };
+    run().then(
+      (value) => settle(() => value),
+      (error: unknown) =>
+        settle(() => {
+          throw error;
+        }),
+    );
+    return (await given.promise)();
+  }
+
+  /** Nothing is given while this runs: what it gives is a matter of the network, not of the function. */
+  async blocking<T>(run: () => Promise<T>): Promise<T> {
+    this.#blocking++;
+    try {
+      return await run();
+    } finally {
+      this.#blocking--;
+      this.look();
+    }
+  }
+
+  /** Something of the function runs that need not be given in its turn. */
+  async running<T>(run: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await run();
+    } finally {
+      this.#running--;
+      this.look();
+    }
+  }
+
+  /** Looks, once the code has done what it can do now, what to give next. */
+  look(): void {
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    if (!this.#isLooking && !this.#isDropped) {
+      this.#isLooking = true;
+      setImmediate(() => {
+        this.#isLooking = false;
+        this.#goOn();
+      });
+    }
+  }
+
+  /** The attempt should stop: whoever waits is told why. */
+  abort(reason: PawlError): void {
+    if (this.#isDropped) return;
+    this.#linger?.cancel();
+    for (const { given } of this.#asked.values()) given.reject(reason);
+    this.#asked.clear();
+  }
+
+  /** The function has ended: nothing is looked at any more. */
+  close(): void {
+    this.#isDropped = true;
+    this.#linger?.cancel();
+  }
+
+  #goOn(): void {
+    if (this.#isDropped || this.#blocking > 0) return;
+    const next = this.#ready.shift();
+    if (next !== undefined) {
+      this.#lingerIsOver = false;
+      next.give();
+      this.look();
+    } else if (this.#asked.size > 0) {
+      this.#wait();
+    }
+  }
+
+  #wait(): void {
+    const isWaiting = [...this.#asked.values()];
+    if (this.#running > 0) {
+      const fresh = isWaiting.filter(({ call, isDeclared }) => call !== undefined && !isDeclared);
+      for (const asked of fresh) asked.isDeclared = true;
+      if (fresh.length > 0) this.#options.declare(describe(fresh));
+      return;
+    }
+    const hasCalls = isWaiting.some(({ call }) => call === undefined);
+    if (hasCalls && !this.#lingerIsOver) {
+      this.#linger = startTimer(LINGER_MS, () => {
+        this.#lingerIsOver = true;
+        this.look();
+      });
+      return;
+    }
+    this.#isDropped = true;
+    this.#suspended.resolve({ waits: describe(isWaiting), seenThrough: this.#received });
+  }
+
+  #offer(identity: string, asked: Asked, outcome: WaitOutcome): void {
+    this.#insert({
+      key: { after: outcome.number, isOwn: false, number: outcome.number },
+      give: () => {
+        if (this.#asked.get(identity) !== asked) return; // Nobody wants it any more.
+        this.#asked.delete(identity);
+        if (outcome.number > this.#lastGiven) {
+          this.#lastGiven = outcome.number;
+          this.#options.given(outcome.number);
+        }
+        asked.given.resolve(outcome);
+      },
+    });
+  }
+
+  /** Almost always at the end. */
+  #insert(ready: Ready): void {
+    let at = this.#ready.length;
+    while (at > 0 && compareKeys(this.#ready[at - 1]?.key ?? ready.key, ready.key) > 0) at--;
+    this.#ready.splice(at, 0, ready);
+  }
+}
+
+function describe(asked: readonly Asked[]): TaskWait[] {
+  const nowMs = monotonicMs();
+  return asked.flatMap(({ call, calledAtMs }) =>
+    call === undefined ? [] : [call.describe(nowMs - calledAtMs)],
+  );
+}
+
+/** Waits and called tasks have names apart from each other. */
+function identityOf(name: string, key: string | undefined, isCall: boolean): string {
+  return JSON.stringify([name, key ?? null, isCall]);
+}

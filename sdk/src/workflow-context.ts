@@ -1,0 +1,101 @@
+import type { TaskContext } from "./context.js";
+import type { TaskRef } from "./task.js";
+import type { RetryOptions, TimeoutOptions } from "./task-options.js";
+
+/** How a task is called. What is absent is the task's own default. */
+export interface CallOptions {
+  /** Tells several calls of one task apart. 1 to 200 bytes. */
+  readonly key?: string;
+  /** The queue to call it in. */
+  readonly queue?: string;
+  /** Higher goes first within a queue, 0 to 9. */
+  readonly priority?: number;
+  /** When it is tried again. */
+  readonly retry?: RetryOptions;
+  /** Its timeouts. */
+  readonly timeouts?: TimeoutOptions;
+}
+
+/** What became of one item of a map. */
+export type MapItem<Value> =
+  | { readonly key: string; readonly status: "ok"; readonly value: Value }
+  | { readonly key: string; readonly status: "failed"; readonly error: unknown }
+  /** Enough others had succeeded, so nobody waited for it. */
+  | { readonly key: string; readonly status: "missing" };
+
+/** True for an item that succeeded; for `filter`. */
+export function isOk<Value>(
+  item: MapItem<Value>,
+): item is Extract<MapItem<Value>, { status: "ok" }> {
+  return item.status === "ok";
+}
+
+/** How a map goes. */
+export interface MapOptions<Item> {
+  /** Name of an item, unique in the map: it is part of every name inside. */
+  readonly key: (item: Item) => string;
+  /** `all` (default): until every item has ended. `{ atLeast: n }`: until n have succeeded; what is left of the others is cancelled. */
+  readonly join?: "all" | { readonly atLeast: number };
+  /** Items at the same time. Default: all. */
+  readonly concurrency?: number;
+}
+
+/** The winner of a race: which it was, and what it gave. */
+export type Winner<Entries extends Readonly<Record<string, PromiseLike<unknown>>>> = {
+  [Name in keyof Entries & string]: {
+    readonly winner: Name;
+    readonly value: Awaited<Entries[Name]>;
+  };
+}[keyof Entries & string];
+
+/** What a task takes as arguments of a call. */
+export type CallArguments<Sent> = [Sent] extends [undefined]
+  ? [input?: undefined, options?: CallOptions]
+  : [input: NoInfer<Sent>, options?: CallOptions];
+
+/**
+ * One execution of a workflow function. It begins again from its top whenever its process or its memory is lost, and is given everything that was recorded, in
+ * the order in which it was given the first time; so everything it awaits must come from here.
+ */
+export interface WorkflowContext extends Omit<TaskContext, "dependencies" | "dependency"> {
+  /**
+   * Calls a task: it joins the run, and any worker that serves it gets it, in any language. Its result is recorded.
+   *
+   * @throws CallFailed when it failed for good, as often as the code runs again.
+   */
+  call<Sent, Output>(task: TaskRef<Sent, Output>, ...input: CallArguments<Sent>): Promise<Output>;
+  /**
+   * Does the same for each item, side by side, and gives what became of them in the order of the items. Names inside are told apart by the map's name and the
+   * item's key.
+   *
+   * @throws JoinFailed when fewer succeeded than `join` asks for. Otherwise a failed item is an entry.
+   */
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    options: MapOptions<Item>,
+    run: (item: Item, key: string) => Promise<Value>,
+  ): Promise<readonly MapItem<Value>[]>;
+  /** Waits for all, and gives their values in order; the first failure, in the order in which the code is given them, is thrown at once. */
+  all<const Promises extends readonly unknown[]>(
+    promises: Promises,
+  ): Promise<{ -readonly [K in keyof Promises]: Awaited<Promises[K]> }>;
+  /** The first of several to end, well or not; who won is recorded. */
+  race<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>>;
+  /** The first of several to succeed; who won is recorded. When all fail, an `AggregateError` in the order of the entries. */
+  any<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>>;
+  /** The time, recorded by name. */
+  now(name: string): Promise<Date>;
+  /** A random number from 0 (included) to 1, recorded by name. */
+  random(name: string): Promise<number>;
+  /** A random UUID, recorded by name. */
+  uuid(name: string): Promise<string>;
+  /** Writes a line for people, once: silent while the code goes over what was recorded. */
+  log(message: string): void;
+}

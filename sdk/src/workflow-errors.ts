@@ -1,0 +1,39 @@
+import { PawlError, type RecordedFailure } from "./errors.js";
+
+/** A called task failed for good, or was cancelled: the failure is recorded and thrown again at the same place. */
+export class CallFailed extends PawlError {
+  override readonly name: string = "CallFailed";
+  /** Name of the task. */
+  readonly task: string;
+  /** The recorded failure. */
+  readonly failure: RecordedFailure;
+
+  constructor(task: string, failure: RecordedFailure) {
+    super("PAWL_CALL_FAILED", `Task "${task}" failed for good: ${failure.message}`, {
+      cause: failure,
+      retryable: false,
+    });
+    this.task = task;
+    this.failure = failure;
+  }
+}
+
+/** Too few items of a `map` succeeded for what its `join` asked for. `errors` are those of the failed items, in the order of the items. */
+export class JoinFailed extends PawlError {
+  override readonly name: string = "JoinFailed";
+  /** Errors of the failed items. */
+  readonly errors: readonly unknown[];
+
+  constructor(
+    map: string,
+    counts: { readonly wanted: number; readonly ok: number },
+    errors: readonly unknown[],
+  ) {
+    super(
+      "PAWL_JOIN_FAILED",
+      `Expected at least ${counts.wanted} items of map "${map}" to succeed, but ${counts.ok} did and ${errors.length} failed.`,
+      { cause: errors[0], retryable: false },
+    );
+    this.errors = errors;
+  }
+}
