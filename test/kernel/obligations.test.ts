@@ -219,17 +219,31 @@ describe("where the other run is not in memory", () => {
     await memory.close();
   });
 
-  it("what one run sends another comes in order", async () => {
+  it("what one run sends another comes in order, also where that is read piece by piece", async () => {
     const memory = await stored();
+    // So many parts lie in rows of their own, and are read in pages.
+    for (let number = 0; number < 70; number++) {
+      await ask(memory, "r2", sendSignal({ name: "early", requestId: `q${number}` }));
+    }
+    await memory.close();
+    await memory.open();
+    await memory.time.advance(1000);
+    await memory.kernel.ready;
     const order = (signal: string): Parameters<typeof makeObligation>[1] => ({
       name: signal,
       order: { case: "signal", signal, payload: undefined },
     });
-    for (const name of ["a", "b", "c"]) {
-      await tell(memory, order(name));
-    }
+    const told = ["a", "b", "c"].map((name) =>
+      memory.kernel.ask(runOf("r1"), makeObligation(1, order(name))),
+    );
     await memory.time.settle();
-    expect((await view(memory, "r2")).signals.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    const first = await Promise.all(told);
+    expect(first.map(({ accepted }) => accepted)).toEqual([true, true, true]);
+    await memory.time.settle();
+    expect((await view(memory, "r2")).signals.slice(70).map(({ name }) => name)).toEqual([
+      ...["a", "b", "c"],
+    ]);
+    expect(statuses(await view(memory, "r1"))).toEqual([DELIVERED, DELIVERED, DELIVERED]);
     await memory.close();
   });
 });

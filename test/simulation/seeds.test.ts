@@ -57,6 +57,8 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
       ...["taskCompleted", "attemptFailed", "taskTimedOut", "taskCancelled", "stepRecorded"],
       ...["taskSuspended", "told SuspendTask existing", "told SendSignal existing"],
       ...["timerFired", "timedOut", "signalTaken", "inputGiven"].map((how) => `wait ended: ${how}`),
+      ...["obligationMade", "told MakeObligation existing", "wait ended: obligation"],
+      ...[2, 3, 4].map((status) => `obligation answered: ${status}`),
       ...["told ProvideInput", "told SendSignal"],
       ...["runPaused", "runResumed", "taskChanged", "runRestarted"],
       ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],

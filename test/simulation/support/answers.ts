@@ -50,6 +50,8 @@ export type Answer =
       readonly eventCount: number;
       readonly intent: IntentAnswer | undefined;
       readonly step: Uint8Array | undefined;
+      /** Number of the obligation; undefined: it was about none, or the other run has answered. */
+      readonly owed: number | undefined;
       /** Status of the run. */
       readonly status: RunStatus;
     }
@@ -74,6 +76,7 @@ export function answerOf(outcome: Outcome): Answer {
     eventCount: run.eventCount,
     intent: intentOf(run, reply.intent),
     step: reply.step?.value?.slice(),
+    owed: run.openObligations.has(reply.obligation ?? -1) ? reply.obligation : undefined,
     status: run.status,
   };
 }

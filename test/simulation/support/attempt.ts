@@ -7,7 +7,7 @@ import type { Answer, IntentAnswer, Order } from "./answers.js";
 import type { Timed } from "./caller.js";
 import { fingerprintOf } from "./contents.js";
 import { type Ledger, Outdated, outdated, Performance, Stopped } from "./perform.js";
-import type { Instruction, OperationSpec } from "./plans.js";
+import type { Instruction, OperationSpec, Telling } from "./plans.js";
 import type { Worker } from "./worker.js";
 import type { Offer } from "./worker-connection.js";
 
@@ -108,6 +108,9 @@ export class Attempt {
       case "step":
         await this.#step(instruction.name);
         break;
+      case "tell":
+        await this.#tell(instruction);
+        break;
       case "wait":
         await this.#wait(instruction.name, instruction.waits);
         break;
@@ -133,6 +136,23 @@ export class Attempt {
       progress: undefined,
     });
     throw new Stopped("it waits");
+  }
+
+  /** Tells another run something; what is recorded is not sent again. */
+  async #tell({ name, runId, isCancel, awaits }: Telling): Promise<void> {
+    const { target, taskName } = this.offer;
+    const told = payload({ of: this.offer.runId, task: taskName, name });
+    const order = isCancel
+      ? ({ case: "cancel", reason: `told by ${this.offer.runId}` } as const)
+      : ({ case: "signal", signal: `signal${name.length % 2}`, payload: told } as const);
+    const key = undefined;
+    const command = { ...this.#lease("MakeObligation"), name, key, runId, order, seenThrough: 0 };
+    const { value } = await this.#send(`tell ${runId}`, [{ target, command }]);
+    const last = value.at(-1);
+    if (awaits && last?.accepted === true && last.owed !== undefined) {
+      const subject = { case: "obligation", obligation: last.owed } as const;
+      await this.#wait(name, [{ name: `answer ${name}`, key, subject }]);
+    }
   }
 
   async #step(name: string): Promise<void> {

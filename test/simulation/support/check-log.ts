@@ -11,8 +11,11 @@ interface JudgedTask {
   backoffUntilMs: number;
 }
 
-/** What may come after the end of a run: words about calls that were under way. */
-const afterTheEnd = new Set(["operationObserved", "reviewOpened", "reviewResolved"]);
+/** What may come after the end of a run: words about calls that were under way, and answers of other runs. */
+const afterTheEnd = new Set([
+  ...["operationObserved", "reviewOpened", "reviewResolved"],
+  "obligationSettled",
+]);
 
 /**
  * What the events of one run must be like whoever decided them: one lease at a time, with versions that rise by one; reports only of the lease
@@ -128,7 +131,9 @@ export class LogJudge {
         }
         break;
       case "signalReceived":
-        this.#once(number, `signal of request ${body.value.requestId}`);
+        if (body.value.from === undefined) {
+          this.#once(number, `signal of request ${body.value.requestId}`);
+        }
         break;
       case "inputAnswered":
         this.#once(number, `answer to input ${body.value.input} in ${this.#incarnation}`);

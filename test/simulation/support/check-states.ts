@@ -71,5 +71,8 @@ export function isAtRest(run: Run): boolean {
       openReview !== undefined ||
       (status === OperationStatus.INTENDED && !callOpen),
   );
-  return run.kind === "ledger" ? isAsked : isWaiting && (isAsked || isRunOpen(run.status));
+  const isPaid = run.openObligations.size === 0 || run.fault !== "";
+  return run.kind === "ledger"
+    ? isAsked
+    : isPaid && isWaiting && (isAsked || isRunOpen(run.status));
 }

@@ -29,6 +29,18 @@ interface Recorded {
   readonly answer: Told["answer"];
 }
 
+function isOwed(
+  { name, runId }: Extract<Command, { kind: "MakeObligation" }>,
+  events: readonly EventBody[],
+): boolean {
+  return events.some(
+    (body) =>
+      body.case === "obligationMade" &&
+      body.value.declaration?.name === name &&
+      body.value.declaration.runId === runId,
+  );
+}
+
 function isRecorded(command: Command, recorded: Recorded): boolean {
   const { events } = recorded;
   switch (command.kind) {
@@ -49,6 +61,8 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
           body.value.requestId === command.requestId &&
           textOf(body.value.payload) === textOf(command.payload),
       );
+    case "MakeObligation":
+      return isOwed(command, events);
     case "ProvideInput":
       return events.some(
         (body) =>

@@ -34,6 +34,8 @@ function detailOf(body: EventBody): string {
       return `observed: ${body.value.outcome.case}${body.value.late ? " late" : ""}`;
     case "operationReconciled":
       return `reconciled: ${body.value.finding.case}`;
+    case "obligationSettled":
+      return `obligation answered: ${body.value.status}`;
     case "waitEnded":
       return `wait ended: ${body.value.outcome.case}`;
     case "taskChanged":

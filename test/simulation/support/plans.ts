@@ -25,7 +25,17 @@ export type Instruction =
   /** Fails the attempts of these incarnations. */
   | { readonly case: "fail"; readonly incarnations: readonly number[] }
   /** Waits for several things at once, without its lease, until the first of them. */
+  | Telling
   | { readonly case: "wait"; readonly name: string; readonly waits: readonly WaitFor[] };
+
+/** Tells another run something, which may be this one, or none; now and then it waits for the answer without its lease. */
+export interface Telling {
+  readonly case: "tell";
+  readonly name: string;
+  readonly runId: string;
+  readonly isCancel: boolean;
+  readonly awaits: boolean;
+}
 
 /** A workflow: its plan, and the code of its tasks by kind. */
 export interface Workflow {
@@ -34,11 +44,18 @@ export interface Workflow {
   readonly code: ReadonlyMap<string, readonly Instruction[]>;
 }
 
+/** What a workflow is drawn with beside its own numbers. */
+interface Drawing {
+  readonly settings: Settings;
+  readonly waits: Prng;
+  readonly tells: Prng;
+}
+
 /** Draws a workflow. Kinds carry its name, so that each has code of its own. */
 export function drawWorkflow(
   name: string,
   prng: Prng,
-  { settings, waits }: { readonly settings: Settings; readonly waits: Prng },
+  { settings, waits, tells }: Drawing,
 ): Workflow {
   const code = new Map<string, readonly Instruction[]>();
   const tasks: Record<string, TaskParts> = {};
@@ -47,7 +64,8 @@ export function drawWorkflow(
   for (let number = 0; number < count; number++) {
     const task = `t${number}`;
     const kind = `${name}.${task}`;
-    code.set(kind, withWaits(drawCode(prng, settings, shared), waits, settings));
+    const waiting = withWaits(drawCode(prng, settings, shared), waits, settings);
+    code.set(kind, withTellings(waiting, tells, settings));
     const before = Object.keys(tasks);
     const needs = before.filter(() => prng.chance(0.4));
     const leaseMs = prng.pick([1_000, 4_000, 15_000]);
@@ -112,6 +130,29 @@ function withWaits(code: readonly Instruction[], prng: Prng, { load }: Settings)
     const wait: Instruction = { case: "wait", name, waits: waits.slice(prng.below(2)) };
     return prng.chance(0.5) ? [wait, instruction] : [instruction, wait];
   });
+}
+
+/** Puts what is told other runs between what a task does. */
+function withTellings(
+  code: readonly Instruction[],
+  prng: Prng,
+  { load }: Settings,
+): readonly Instruction[] {
+  return load.tellShare === 0
+    ? code
+    : code.flatMap((instruction, number) =>
+        prng.chance(load.tellShare)
+          ? [drawTelling(`tell${number}`, prng, load.runs), instruction]
+          : [instruction],
+      );
+}
+
+function drawTelling(name: string, prng: Prng, runs: number): Telling {
+  return {
+    ...{ case: "tell", name, runId: `run-${prng.below(runs + 1)}` },
+    isCancel: prng.chance(0.1),
+    awaits: prng.chance(0.5),
+  };
 }
 
 /** Everything ends by itself within a minute, so that a room comes to rest whoever is there. */

@@ -183,7 +183,10 @@ function buildPeople(
 ): People {
   const processOf = (name: string): Process => new Process(scheduler, name);
   const waits = new Prng(seed ^ 0x77a1);
-  const drawn = ["a", "b"].map((name) => drawWorkflow(name, prng.fork(), { settings, waits }));
+  const tells = new Prng(seed ^ 0x7e77);
+  const drawn = ["a", "b"].map((name) =>
+    drawWorkflow(name, prng.fork(), { settings, waits, tells }),
+  );
   const workflows = given ?? drawn;
   const shared = {
     ...{ world, sinks, settleOf: settleOf(settings) },

@@ -92,6 +92,8 @@ export interface LoadSettings {
   readonly runPauseEveryMs: number;
   /** Share of what tasks do that they wait at, without their lease. */
   readonly waitShare: number;
+  /** Share of what tasks do beside which they tell another run something. */
+  readonly tellShare: number;
   /** Mean time between two messages to runs. 0: none. */
   readonly messageEveryMs: number;
   /** How many starts, by every policy, runs get that exist; and the mean time between two of them. */
@@ -161,6 +163,7 @@ export function drawSettings(seed: number): Settings {
       runPauseEveryMs: some(0.5, prng.between(1_000, 8_000)),
       ...drawWaiting(seed),
       ...drawRestarts(seed),
+      tellShare: drawTelling(seed),
     },
   };
 }
@@ -170,6 +173,12 @@ function drawWaiting(seed: number): Pick<LoadSettings, "waitShare" | "messageEve
   const prng = new Prng(seed ^ 0x3a17);
   if (prng.chance(0.7)) return { waitShare: 0, messageEveryMs: 0 };
   return { waitShare: prng.fraction() * 0.7, messageEveryMs: prng.pick([500, 4_000]) };
+}
+
+/** Drawn apart, too. */
+function drawTelling(seed: number): number {
+  const prng = new Prng(seed ^ 0x7e11);
+  return prng.chance(0.6) ? 0 : prng.fraction() * 0.6;
 }
 
 /** Drawn apart as well. */
@@ -249,6 +258,12 @@ export const quietSettings: Settings = {
     ...{ runs: 2, tasksMax: 3, stepBytes: 0, ledgerCallers: 1, ledgerKeys: 1 },
     sinkKinds: allKinds,
     ...{ cancelShare: 0, terminateShare: 0, hasPerson: true, runPauseEveryMs: 0 },
-    ...{ waitShare: 0.3, messageEveryMs: 2_000, restarts: 3, restartEveryMs: 3_000 },
+    ...{
+      waitShare: 0.3,
+      tellShare: 0.2,
+      messageEveryMs: 2_000,
+      restarts: 3,
+      restartEveryMs: 3_000,
+    },
   },
 };

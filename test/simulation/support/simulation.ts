@@ -2,6 +2,7 @@ import { isRunOpen } from "@pawl/server/core/transitions.js";
 import { checkEffects } from "./check-effects.js";
 import { checkEnds } from "./check-ends.js";
 import { LogJudge } from "./check-log.js";
+import { checkObligations } from "./check-obligations.js";
 import { checkOutputs } from "./check-outputs.js";
 import { checkSignals } from "./check-signals.js";
 import { checkFinished, checkStates, checkStore, isAtRest } from "./check-states.js";
@@ -140,6 +141,7 @@ class SimulationRun {
     checkOutputs(shadow, complain);
     checkWatch(watcher, shadow, complain);
     checkSignals(shadow, complain);
+    checkObligations(shadow, complain);
     checkEnds(client.ends, shadow, complain);
   }
 
