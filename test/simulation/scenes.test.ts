@@ -1,3 +1,4 @@
+import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
@@ -30,7 +31,10 @@ const workflowFailingIn = (...incarnations: readonly number[]): Workflow => ({
     {
       first: {
         ...{ kind: "w.first", leaseMs: 4_000 },
-        retry: { attemptsMax: 100, workerLossesMax: 100, initialMs: 600_000, jitter: 0 },
+        retry: {
+          ...{ attemptsMax: 100, workerLossesMax: 100, jitter: 0 },
+          ...{ initialMs: 600_000, intervalMsMax: 600_000 },
+        },
       },
       second: {
         ...{ kind: "w.second", leaseMs: 4_000, needs: ["first"] },
@@ -91,7 +95,10 @@ const everyPolicy: Scene = async (director) => {
   const first = { task: 0, incarnation: 1 };
   // One that has failed, later than then: what a worker gives back waits as well, but not for long.
   const failsAfter = (seen: number) => (task: Task) =>
-    task.status === TaskStatus.BACKOFF && task.usedAttempts > 0 && task.version > seen;
+    task.status === TaskStatus.BACKOFF &&
+    task.usedAttempts > 0 &&
+    task.leaseEndReason !== LeaseEndReason.RETURNED &&
+    task.version > seen;
   const tired = await director.untilTask(runId, first, failsAfter(0));
   await director.twice(runId, change(tired, { case: "attemptsReset" }));
   const rested = await director.untilTask(runId, first, failsAfter(tired.version));
@@ -157,7 +164,8 @@ const load = {
 function roomLike(settings: Settings): Settings {
   return {
     ...settings,
-    worker: { ...settings.worker, failShare: 0 },
+    // A worker that dies leaves its credits behind, and a task that is offered to nobody backs off for ten minutes.
+    worker: { ...settings.worker, failShare: 0, slots: 1 },
     sink: { ...settings.sink, refusedShare: 0 },
     load: { ...settings.load, ...load },
   };

@@ -80,6 +80,9 @@ export class Director extends Caller {
   async twice(runId: string, command: Command): Promise<void> {
     for (const time of ["once", "again"]) {
       const answer = await this.#ask(runId, command, time);
+      if (time === "again" && command.kind === "ResumeRun" && isOver(answer)) {
+        continue; // What goes on may have come to its end meanwhile.
+      }
       if (!answer.accepted || (time === "again" && !answer.existing)) {
         const said = answer.accepted ? "accepted" : `${answer.reason}: ${answer.message}`;
         this.world.complain(`${command.kind} of ${runId}, ${time}, was ${said}`);
@@ -109,4 +112,8 @@ export class Director extends Caller {
     const target = { kind: "run", namespace: "default", runId } as const;
     return this.askOne(`${command.kind} of ${runId}, ${time}`, { target, command });
   }
+}
+
+function isOver(answer: Answer): boolean {
+  return !answer.accepted && answer.reason === "PAWL_RUN_OVER";
 }
