@@ -17,6 +17,7 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   "run list": ["run list --status running --limit 100"],
   "run watch": ["run watch order-7"],
   "run history": ["run history order-7 --from 12"],
+  "run output": ["run output order-7 --task pay --follow"],
   "run cancel": ["run cancel order-7 --reason 'the customer withdrew'"],
   "run pause": ["run pause order-7 --reason 'the bank is down'"],
   "run resume": ["run resume order-7 --expected-version 9"],
