@@ -1,0 +1,111 @@
+/** Commands about tasks and their leases. */
+
+import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import type {
+  PlanTaskShape,
+  RetryPolicyShape,
+  TaskTimeoutsShape,
+} from "@pawl/proto/v1/plan_wire.js";
+
+/** A task by number or by name. */
+export type TaskRef = number | string;
+
+/** Gives a READY task to a worker. Made by the dispatcher alone. */
+export interface LeaseTask {
+  readonly kind: "LeaseTask";
+  readonly task: number;
+  readonly sessionId: string;
+  readonly worker: string;
+}
+
+/** Ends a lease without a report. */
+export interface EndLease {
+  readonly kind: "EndLease";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly reason: LeaseEndReason;
+  /** RETURNED only: not to be offered before, in ms from now. */
+  readonly delayMs: number;
+  /** RETURNED only: why, as the worker said. */
+  readonly note?: string;
+  readonly progress: Uint8Array | undefined;
+}
+
+/** Reports a completion. */
+export interface CompleteTask {
+  readonly kind: "CompleteTask";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly output: Uint8Array | undefined;
+}
+
+/** Reports a failed attempt. */
+export interface FailTask {
+  readonly kind: "FailTask";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly failure: FailureShape;
+  /** Instead of the policy's wait, in ms. */
+  readonly retryAfterMs: number | undefined;
+  readonly progress: Uint8Array | undefined;
+}
+
+/** Reports that an attempt stopped because its run was asked to stop. */
+export interface ConfirmCancel {
+  readonly kind: "ConfirmCancel";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly failure: FailureShape;
+}
+
+/** Calls tasks from a task's code, or gives up earlier calls. */
+export interface CallTasks {
+  readonly kind: "CallTasks";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  /** As received, each name once. */
+  readonly called: readonly PlanTaskShape[];
+  /** Names of tasks that it called before. */
+  readonly cancels: readonly string[];
+}
+
+/** Records a step. */
+export interface RecordStep {
+  readonly kind: "RecordStep";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly name: string;
+  readonly key: string | undefined;
+  readonly value: Uint8Array | undefined;
+  readonly failure: FailureShape | undefined;
+  readonly seenThrough: number;
+  readonly read: boolean;
+}
+
+/** Says that a deadline of a task may be due. Late or repeated ones are harmless: only what is due by `nowMs` happens. */
+export interface FireDeadline {
+  readonly kind: "FireDeadline";
+  readonly task: number;
+}
+
+/** What an operator changes about a task. */
+export type TaskChangeOrder =
+  | { readonly case: "backoffSkipped" | "failed" | "attemptsReset" }
+  | { readonly case: "completed"; readonly output: Uint8Array | undefined }
+  | {
+      readonly case: "policy";
+      readonly retry: RetryPolicyShape | undefined;
+      readonly timeouts: TaskTimeoutsShape | undefined;
+    };
+
+/** Changes a task. */
+export interface ChangeTask {
+  readonly kind: "ChangeTask";
+  readonly task: TaskRef;
+  readonly expectedVersion: number;
+  readonly reason: string;
+  readonly change: TaskChangeOrder;
+  /** SHA-256 of the request. */
+  readonly digest: Uint8Array;
+}
