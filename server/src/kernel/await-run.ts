@@ -1,13 +1,9 @@
 import { isRunOpen } from "../core/transitions.js";
 import type { Loop } from "./loop.js";
-import { type Receiver, type Target, targetNotFound, unavailable } from "./outcome.js";
+import { type ReplyTo, type Target, targetNotFound, unavailable } from "./outcome.js";
 
 /** See `KernelApi.awaitRun`. */
-export function awaitRun(
-  loop: Loop,
-  target: Target,
-  to: { readonly receiver: Receiver; readonly tag: number },
-): { cancel(): void } {
+export function awaitRun(loop: Loop, target: Target, to: ReplyTo): { cancel(): void } {
   const { waiters, promises } = loop;
   const waiter = { receiver: to.receiver, tag: to.tag };
   let cancelled = false;

@@ -4,7 +4,7 @@ import type { EventBody } from "../core/event.js";
 import type { Obligation, Proposal, Review, Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
 import type { NamespaceEntry } from "./namespaces.js";
-import type { Outcome, Receiver, Target } from "./outcome.js";
+import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
@@ -178,12 +178,7 @@ export interface InputFilter {
 /** What the edge may ask of the kernel. All answers are held back until what they are computed from is durable. */
 export interface KernelApi {
   /** Decides a command now, or as soon as its run is in memory, and tells the receiver. The streams use this. */
-  execute(
-    target: Target,
-    command: Command,
-    caller: Caller,
-    to: { readonly receiver: Receiver; readonly tag: number },
-  ): void;
+  execute(target: Target, command: Command, caller: Caller, to: ReplyTo): void;
   /** The same for one caller: `project` computes the answer at the moment of decision; the promise gives it once durable. */
   ask<T>(
     target: Target,
@@ -205,10 +200,7 @@ export interface KernelApi {
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
-  awaitRun(
-    target: Target,
-    to: { readonly receiver: Receiver; readonly tag: number },
-  ): { cancel(): void };
+  awaitRun(target: Target, to: ReplyTo): { cancel(): void };
   /** One page of runs, newest first. */
   listRuns<T>(
     filter: RunFilter,

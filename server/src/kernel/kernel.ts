@@ -28,7 +28,7 @@ import type { KernelParts } from "./kernel-parts.js";
 import type { Loop } from "./loop.js";
 import { NamedLeases } from "./named-leases.js";
 import { defaultNamespace, type NamespaceEntry } from "./namespaces.js";
-import { goingAway, type Outcome, type Receiver, RejectionError, type Target } from "./outcome.js";
+import { goingAway, type Outcome, RejectionError, type ReplyTo, type Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import { Watches } from "./watches.js";
 
@@ -71,12 +71,7 @@ export class Kernel implements KernelApi {
     return this.#isDraining;
   }
 
-  execute(
-    target: Target,
-    command: Command,
-    caller: Caller,
-    to: { readonly receiver: Receiver; readonly tag: number },
-  ): void {
+  execute(target: Target, command: Command, caller: Caller, to: ReplyTo): void {
     this.#loop.execute(target, command, caller, to);
   }
 
@@ -117,10 +112,7 @@ export class Kernel implements KernelApi {
     return this.#answers.whenDurable(() => project(resident.run, resident.number));
   }
 
-  awaitRun(
-    target: Target,
-    to: { readonly receiver: Receiver; readonly tag: number },
-  ): { cancel(): void } {
+  awaitRun(target: Target, to: ReplyTo): { cancel(): void } {
     return awaitRun(this.#loop, target, to);
   }
 

@@ -7,13 +7,13 @@ import { Beginner } from "./beginner.js";
 import { Decider } from "./decider.js";
 import { FaultLog } from "./fault-log.js";
 import { findForWork } from "./find-for-work.js";
+import { Finder } from "./finder.js";
 import type { KernelClock } from "./kernel-clock.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
 import { isNewWork } from "./new-work.js";
 import { Obligations } from "./obligations.js";
 import { OpenWork } from "./open-work.js";
-import { damaged, type Outcome, type Receiver, type Target, unavailable } from "./outcome.js";
-import { ParkedCommands, parkedWait, parkingOf } from "./parked-commands.js";
+import { type Outcome, type Receiver, type ReplyTo, type Target, unavailable } from "./outcome.js";
 import type { PlanCache } from "./plan-cache.js";
 import type { Position } from "./position.js";
 import { PostponedStarts } from "./postponed-starts.js";
@@ -55,7 +55,7 @@ export class Loop {
   #failure: Error | undefined;
   #held: Rejection | undefined;
   readonly #postponed = new PostponedStarts();
-  readonly #parked = new ParkedCommands();
+  readonly #finder: Finder;
 
   constructor(parts: LoopParts, listener: LoopListener) {
     this.#parts = parts;
@@ -64,6 +64,13 @@ export class Loop {
     this.residency = parts.residency;
     this.plans = parts.plans;
     this.numbers = new RunNumbers(parts.nextRunNumber);
+    this.#finder = new Finder({
+      residency: parts.residency,
+      faults: this.faults,
+      answer: (to, rejection) => this.answer(to.receiver, to.tag, { accepted: false, rejection }),
+      refuse: (to, rejection) => this.refuse(to, rejection),
+      fail: (error) => this.fail(error),
+    });
     this.obligations = new Obligations({
       timers: parts.timers,
       faults: this.faults,
@@ -180,12 +187,7 @@ export class Loop {
   }
 
   /** Decides a command now, or as soon as its run is in memory; see `KernelApi.execute`. */
-  execute(
-    target: Target,
-    command: Command,
-    caller: Caller,
-    to: { readonly receiver: Receiver; readonly tag: number },
-  ): void {
+  execute(target: Target, command: Command, caller: Caller, to: ReplyTo): void {
     if (this.#failure !== undefined) {
       this.refuse(to, unavailable(this.#failure));
       return;
@@ -217,73 +219,14 @@ export class Loop {
     this.answer(to.receiver, to.tag, outcome);
   }
 
-  /**
-   * Finds an aggregate for a receiver. `later`: it is being read and `again` will be called, or the receiver was told why not. Damage
-   * refuses this aggregate by name; a store that fails ends the kernel.
-   * @param command what waits; default: a wait for the end of the run.
-   */
+  /** Finds an aggregate for a receiver; see `Finder.findOrRefuse`. */
   findOrRefuse(
     target: Target,
-    to: { readonly receiver: Receiver; readonly tag: number },
+    to: ReplyTo,
     again: () => void,
     command?: Command,
   ): Resident | undefined | "later" {
-    try {
-      const found = this.find(target);
-      if (!(found instanceof Promise)) {
-        return found;
-      }
-      this.#park(found, { target, to, again, command });
-    } catch (error) {
-      this.#refuseUnreadable(to, error);
-    }
-    return "later";
-  }
-
-  #park(
-    reading: Promise<void>,
-    {
-      target,
-      to,
-      again,
-      command,
-    }: {
-      readonly target: Target;
-      readonly to: { readonly receiver: Receiver; readonly tag: number };
-      readonly again: () => void;
-      readonly command: Command | undefined;
-    },
-  ): void {
-    const parking = command === undefined ? parkedWait : parkingOf(target, command);
-    const refusal = this.#parked.add(parking);
-    if (refusal !== undefined) {
-      this.answer(to.receiver, to.tag, { accepted: false, rejection: refusal });
-      return;
-    }
-    reading.then(
-      () => {
-        this.#parked.remove(parking);
-        again();
-      },
-      (error: unknown) => {
-        this.#parked.remove(parking);
-        this.#refuseUnreadable(to, error);
-      },
-    );
-  }
-
-  #refuseUnreadable(
-    to: { readonly receiver: Receiver; readonly tag: number },
-    error: unknown,
-  ): void {
-    const rejection = damaged(error);
-    if (rejection === undefined) {
-      this.fail(error);
-      this.refuse(to, unavailable(error instanceof Error ? error : new Error(String(error))));
-      return;
-    }
-    this.faults.record(0, "read", error);
-    this.answer(to.receiver, to.tag, { accepted: false, rejection });
+    return this.#finder.findOrRefuse(target, to, again, command);
   }
 
   /** Goes on with starts that had to wait for the checkpointer. */
@@ -309,16 +252,7 @@ export class Loop {
 
   /** Finds an aggregate: in memory, absent, or a promise after which to ask again. */
   find(target: Target): Found {
-    switch (target.kind) {
-      case "number":
-        return target.namespace === undefined
-          ? this.residency.find(target.number)
-          : this.residency.findIn(target.namespace, target.number);
-      case "run":
-        return this.residency.findRun(target.namespace, target.runId);
-      case "ledger":
-        return this.residency.findLedger(target.namespace, target.operationKey);
-    }
+    return this.#finder.find(target);
   }
 
   /** Decides a command on a run in memory and applies its events. */
@@ -387,7 +321,7 @@ export class Loop {
    * Refuses at once: a refusal because nothing can become durable any more need not wait. A receiver that still holds what is not durable is told
    * nothing, since its release would give all of it away; the failure ends it by itself.
    */
-  refuse(to: { readonly receiver: Receiver; readonly tag: number }, rejection: Rejection): void {
+  refuse(to: ReplyTo, rejection: Rejection): void {
     this.#parts.observe.meter.rejected(rejection);
     if (to.receiver !== this.promises && this.#turns.isHeldFor(to.receiver)) {
       return;

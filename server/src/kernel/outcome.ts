@@ -42,6 +42,13 @@ export interface Receiver {
   fault(error: unknown): void;
 }
 
+/** Whom to give an outcome. */
+export interface ReplyTo {
+  readonly receiver: Receiver;
+  /** Which of the receiver's commands it is the outcome of. */
+  readonly tag: number;
+}
+
 /** A refusal as an error, for the promise-based calls. */
 export class RejectionError extends Error {
   readonly code: string;

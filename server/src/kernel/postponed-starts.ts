@@ -2,14 +2,14 @@ import type { Caller } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { Rejection } from "../core/rejection.js";
 import { bytesOfCommand } from "./new-work.js";
-import type { Receiver, Target } from "./outcome.js";
+import type { ReplyTo, Target } from "./outcome.js";
 
 /** A start that waits for the checkpointer. */
 export interface PostponedStart {
   readonly target: Target;
   readonly command: Command;
   readonly caller: Caller;
-  readonly to: { readonly receiver: Receiver; readonly tag: number };
+  readonly to: ReplyTo;
 }
 
 /** Starts that may wait; beyond it they are refused. */
