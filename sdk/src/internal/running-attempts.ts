@@ -7,11 +7,12 @@ import type { ClientCore } from "./client-core.js";
 import { Lease } from "./lease.js";
 import { LeaseLedger } from "./lease-ledger.js";
 import { isAttemptOver } from "./rejection.js";
+import { renewUnary } from "./renew-unary.js";
 import { Renewals } from "./renewals.js";
 import { sendEnd, sendRelease } from "./send-end.js";
 import { startTimer, type Timer, wait } from "./time.js";
 import type { WorkPort } from "./work-port.js";
-import { renewUnary, type WorkStream } from "./work-stream.js";
+import type { WorkStream } from "./work-stream.js";
 
 /** A handler whose attempt is over for this long, in ms, is stuck: its slot goes to another. */
 const STUCK_MS = 10_000;

@@ -2,7 +2,6 @@ import { create } from "@bufbuild/protobuf";
 import type {
   EmitItem,
   ProgressItem,
-  RenewedLease,
   WorkRequest,
   WorkResponse,
 } from "@pawl/proto/v1/worker_service_pb.js";
@@ -15,7 +14,9 @@ import { Correlations } from "./correlation.js";
 import type { Lease } from "./lease.js";
 import type { ConnectionMonitor } from "./monitor.js";
 import { Outflow } from "./outflow.js";
-import { monotonicMs, startTimer, type Timer, wait } from "./time.js";
+import { PingConfirms } from "./ping-confirms.js";
+import { PING_MS, SilenceWatch } from "./silence-watch.js";
+import { wait } from "./time.js";
 import { readCallFailure } from "./transport-error.js";
 import { type ItemAnswer, type ItemBody, lostLeaseAnswer, type WorkItem } from "./work-item.js";
 import { WorkOutbox } from "./work-outbox.js";
@@ -43,12 +44,6 @@ export interface WorkStreamOptions {
   readonly owner: WorkStreamOwner;
 }
 
-/** Until the kernel says otherwise it pings this often, in ms. */
-const PING_MS = 5_000;
-
-/** A stream that is silent for this many ping intervals is dead. */
-const SILENT_PINGS = 3;
-
 /**
  * A worker's stream, opened again whenever it is lost. What is not answered is sent again on the new one, with the same
  * correlation numbers and in the same order, after the kernel said which leases still hold.
@@ -65,13 +60,10 @@ export class WorkStream {
   #isKernelLeaving = false;
   #isDraining = false;
   #helloCredits = 0;
-  #heardAtMs = 0;
-  #watch: Timer | undefined;
-  #pings = 0;
+  readonly #pings = new PingConfirms();
+  readonly #silence = new SilenceWatch(() => this.#ping());
   #loop: Promise<void> | undefined;
   readonly #allAnswered: (() => void)[] = [];
-  /** Who waits until the kernel has read what was posted: the ping behind it, or 0 while no stream is up. */
-  #unconfirmed: { readonly ping: number; readonly resolve: () => void }[] = [];
 
   constructor(options: WorkStreamOptions) {
     this.#options = options;
@@ -123,13 +115,13 @@ export class WorkStream {
    * is up, when the next one is, whose Hello has named every lease that is held.
    */
   confirm(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#isUp) {
-        this.#pings = (this.#pings % 0x7fff_ffff) + 1;
-        this.post((outbox) => outbox.ping(this.#pings));
-      }
-      this.#unconfirmed.push({ ping: this.#isUp ? this.#pings : 0, resolve });
-    });
+    return this.#pings.answered(this.#isUp ? this.#ping() : 0);
+  }
+
+  #ping(): number {
+    const ping = this.#pings.next();
+    this.post((outbox) => outbox.ping(ping));
+    return ping;
   }
 
   /** Sends progress, on this stream or the next. */
@@ -163,8 +155,8 @@ export class WorkStream {
   async close(): Promise<void> {
     this.#closing.abort(new Error("the worker was closed"));
     this.#outflow?.end();
-    this.#watch?.cancel();
-    this.#confirmed(Number.POSITIVE_INFINITY);
+    this.#silence.stop();
+    this.#pings.all();
     await this.#loop;
   }
 
@@ -199,10 +191,10 @@ export class WorkStream {
     });
     this.#outflow = outflow;
     this.#isKernelLeaving = false;
-    this.#watchSilence(abort, PING_MS);
+    this.#silence.start(abort, PING_MS);
     try {
       for await (const response of api.workers.work(outflow, { signal: abort.signal })) {
-        this.#heardAtMs = monotonicMs();
+        this.#silence.heard();
         monitor.connected();
         backoff.reset();
         this.#receive(response, abort);
@@ -213,7 +205,7 @@ export class WorkStream {
     } finally {
       this.#closing.signal.removeEventListener("abort", onClosing);
       this.#isUp = false;
-      this.#watch?.cancel();
+      this.#silence.stop();
       outflow.end();
       this.#outflow = undefined;
     }
@@ -230,33 +222,9 @@ export class WorkStream {
     }
   }
 
-  /** Ends a stream on which nothing was heard for three ping intervals; asks for a pong meanwhile. */
-  #watchSilence(abort: AbortController, intervalMs: number): void {
-    this.#watch?.cancel();
-    this.#heardAtMs = monotonicMs();
-    const arm = (): void => {
-      const armedAtMs = monotonicMs();
-      this.#watch = startTimer(intervalMs, () => {
-        const nowMs = monotonicMs();
-        // When this process itself was stopped or blocked, what came meanwhile is not read yet: look again next time.
-        const wasBlocked = nowMs - armedAtMs > 2 * intervalMs;
-        if (!wasBlocked && nowMs - this.#heardAtMs > SILENT_PINGS * intervalMs) {
-          abort.abort(new Error(`the kernel was silent for ${SILENT_PINGS * intervalMs} ms`));
-          return;
-        }
-        if (nowMs - this.#heardAtMs >= intervalMs) {
-          this.#pings = (this.#pings % 0x7fff_ffff) + 1;
-          this.post((outbox) => outbox.ping(this.#pings));
-        }
-        arm();
-      });
-    };
-    arm();
-  }
-
   #receive(response: WorkResponse, abort: AbortController): void {
     if (response.welcome !== undefined) {
-      this.#watchSilence(abort, response.welcome.pingIntervalMs || PING_MS);
+      this.#silence.start(abort, response.welcome.pingIntervalMs || PING_MS);
       this.#welcomed(response.welcome.lostHandles);
     }
     for (const correlation of response.accepted) {
@@ -274,7 +242,7 @@ export class WorkStream {
       this.post((outbox) => outbox.pong(response.ping));
     }
     if (response.pong !== 0) {
-      this.#confirmed(response.pong);
+      this.#pings.pong(response.pong);
     }
     this.#options.owner.receive(response);
     this.#isKernelLeaving ||= response.drain;
@@ -310,14 +278,8 @@ export class WorkStream {
       this.#outbox.item(item);
     }
     this.#options.owner.up(lostHandles);
-    this.#confirmed(Number.POSITIVE_INFINITY);
+    this.#pings.all();
     this.#outflow?.wake();
-  }
-
-  #confirmed(pong: number): void {
-    const settled = this.#unconfirmed.filter(({ ping }) => ping <= pong);
-    this.#unconfirmed = this.#unconfirmed.filter(({ ping }) => ping > pong);
-    for (const { resolve } of settled) resolve();
   }
 
   #settle(correlation: number, answer: Omit<ItemAnswer, "sentAtMs">): void {
@@ -330,28 +292,5 @@ export class WorkStream {
     if (this.#unanswered.size === 0) {
       for (const resolve of this.#allAnswered.splice(0)) resolve();
     }
-  }
-}
-
-/** Renews leases by a unary call, while the stream is away. Undefined when the kernel is away too. */
-export async function renewUnary(
-  api: PawlClient,
-  namespace: string,
-  leases: readonly Lease[],
-  signal: AbortSignal,
-): Promise<RenewedLease[] | undefined> {
-  const sentAtMs = monotonicMs();
-  try {
-    const response = await api.workers.renewLeases(
-      { namespace, leases: leases.map((lease) => lease.ref) },
-      { signal, timeoutMs: 5_000 },
-    );
-    leases.forEach((lease, place) => {
-      if (response.results[place]?.rejection === undefined) lease.renewed(sentAtMs);
-    });
-    return response.results;
-  } catch {
-    // The next sweep asks again; a lease that ends meanwhile is told by the kernel when it is back.
-    return undefined;
   }
 }
