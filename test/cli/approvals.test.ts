@@ -1,10 +1,9 @@
-import { type Client, connect, json, operation, task } from "@pawl/sdk";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { json, operation, task } from "@pawl/sdk";
+import { beforeEach, describe, expect, it } from "vitest";
+import { eachClocked } from "../field-reports/support/each-clocked.js";
 import { runCli } from "./support/run-cli.js";
 
-let kernel: ClockedKernel;
-let client: Client;
+const each = eachClocked();
 
 const refund = operation("payments.refund", {
   payload: json<{ cents: number }>(),
@@ -26,20 +25,12 @@ const pay = task("pay", { input: json<{ cents: number }>() }).run(async (ctx, { 
 });
 
 beforeEach(async () => {
-  kernel = await ClockedKernel.open();
-  client = connect({ url: kernel.url, onConnection: () => undefined });
-  await client.worker({ serve: [pay] });
-  await client.start(pay, { cents: 1200 }, { runId: "r-1" });
-});
-
-afterEach(async () => {
-  await client.close({ drainMs: 0 });
-  await kernel.close();
-  expect(kernel.faults).toEqual([]);
+  await each.client.worker({ serve: [pay] });
+  await each.client.start(pay, { cents: 1200 }, { runId: "r-1" });
 });
 
 function run(...args: string[]): ReturnType<typeof runCli> {
-  return runCli(args, { env: { PAWL_URL: kernel.url } });
+  return runCli(args, { env: { PAWL_URL: each.kernel.url } });
 }
 
 /** Waits for text in the output of a command. */

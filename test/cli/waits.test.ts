@@ -1,23 +1,12 @@
-import { type Client, connect, task } from "@pawl/sdk";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { task } from "@pawl/sdk";
+import { expect, test } from "vitest";
+import { eachClocked } from "../field-reports/support/each-clocked.js";
 import { parseLines, runCli } from "./support/run-cli.js";
 
-let kernel: ClockedKernel;
-let client: Client;
-
-beforeEach(async () => {
-  kernel = await ClockedKernel.open();
-  client = connect({ url: kernel.url, onConnection: () => undefined });
-});
-
-afterEach(async () => {
-  await client.close({ drainMs: 0 });
-  await kernel.close();
-});
+const each = eachClocked();
 
 const pawl = (...args: string[]): ReturnType<typeof runCli> =>
-  runCli(args, { env: { PAWL_URL: kernel.url } });
+  runCli(args, { env: { PAWL_URL: each.kernel.url } });
 
 const asking = task("asking").run(async (ctx) => {
   const signal = await ctx.waitSignal<number>("go");
@@ -38,8 +27,8 @@ async function openInput(): Promise<Record<string, unknown>> {
 }
 
 test("a person signals a run, finds its question and answers it", async () => {
-  await client.worker({ serve: [asking] });
-  const run = await client.start(asking, undefined, { runId: "r" });
+  await each.client.worker({ serve: [asking] });
+  const run = await each.client.start(asking, undefined, { runId: "r" });
   const signal = ["signal", "r", "go", "--payload", "1", "--request-id", "q"];
   expect((await pawl(...signal)).out).toContain('Signal go is in run "r"');
   expect((await pawl(...signal)).out).toContain("nothing was changed");

@@ -9,25 +9,17 @@ import { type Proposal, ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { json, leasedRun, leaseRef, oneTask } from "../rpc/support/fixtures.js";
 import { codeAndReason } from "../rpc/support/refusal.js";
 import { ClockedKernel } from "./support/clocked-kernel.js";
+import { eachClocked } from "./support/each-clocked.js";
 
 const { method: approvals } = ApprovalService;
 const { method: ops } = OperationService;
 const { method: runs } = RunService;
 
-let kernel: ClockedKernel;
-
-beforeEach(async () => {
-  kernel = await ClockedKernel.open();
-});
-
-afterEach(async () => {
-  await kernel.close();
-  expect(kernel.faults).toEqual([]);
-});
+const each = eachClocked();
 
 type ProposeParts = Omit<
   Extract<MessageInitShape<typeof ProposeActionRequestSchema>, { $typeName?: never }>,
@@ -35,7 +27,7 @@ type ProposeParts = Omit<
 >;
 
 async function propose(offer: Offer, parts: ProposeParts = {}): Promise<Proposal> {
-  const { proposal } = await kernel.grpc.unary(approvals.proposeAction, {
+  const { proposal } = await each.kernel.grpc.unary(approvals.proposeAction, {
     ...{ holder: leaseRef(offer), operation: "refund", target: "till" },
     ...{ payload: json({ cents: 10, to: "ann" }), requesterMayDecide: true },
     ...parts,
@@ -49,7 +41,9 @@ function decide(
   verdict: ProposalVerdict = ProposalVerdict.APPROVE,
 ): Promise<string> {
   const request = { proposalId, fingerprint, expectedVersion: 1, verdict, reason: "seen" };
-  return kernel.grpc.unary(approvals.decideProposal, request).then(() => "decided", codeAndReason);
+  return each.kernel.grpc
+    .unary(approvals.decideProposal, request)
+    .then(() => "decided", codeAndReason);
 }
 
 type Action = {
@@ -64,21 +58,21 @@ async function intend(offer: Offer, action: Action = {}): Promise<string> {
     ...{ sink: { kind: SinkKind.OPAQUE }, ...action },
   };
   const request = { holder: leaseRef(offer), intentId: "i1", operation };
-  return await kernel.grpc
+  return await each.kernel.grpc
     .unary(ops.intendOperation, request)
     .then(({ answer }) => answer?.answer.case ?? "nothing", codeAndReason);
 }
 
 async function statusOf(proposalId: string): Promise<Proposal> {
   const which = { case: "proposalId", value: proposalId } as const;
-  const { proposal } = await kernel.grpc.unary(approvals.getProposal, { which });
+  const { proposal } = await each.kernel.grpc.unary(approvals.getProposal, { which });
   if (proposal === undefined) throw new Error("no proposal");
   return proposal;
 }
 
 describe("E1: approved one thing, ran another", () => {
   test("nothing but exactly what was approved is let through, and the order of keys does not matter", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     await decide(await propose(offer));
     const conflict = "ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT";
     expect(await intend(offer, { payload: json({ cents: 11, to: "ann" }) })).toBe(conflict);
@@ -88,7 +82,7 @@ describe("E1: approved one thing, ran another", () => {
   });
 
   test("an answer to one proposal never reaches another of the same operation", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const first = await propose(offer, { key: "1" });
     const second = await propose(offer, { key: "2", payload: json({ cents: 99 }) });
     await decide(first);
@@ -103,17 +97,17 @@ describe("E1: approved one thing, ran another", () => {
 describe("E2: an expiry that nobody enforces", () => {
   test("is looked at with every decision and every use, and ends the proposal by itself, also while the kernel is down", async () => {
     const second = { seconds: 1n, nanos: 0 };
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const pending = await propose(offer, { key: "1", expiresIn: second });
     const approved = await propose(offer, { key: "2", expiresIn: second });
     await decide(approved);
-    await kernel.kill();
-    await kernel.time.pass(1_001);
-    await kernel.start();
+    await each.kernel.kill();
+    await each.kernel.time.pass(1_001);
+    await each.kernel.start();
     // Nothing has swept yet: no timer of the new kernel has had its time.
     expect(await decide(pending)).toBe("FAILED_PRECONDITION PAWL_PROPOSAL_CLOSED");
     expect(await intend(offer, { key: "2" })).toBe("awaiting");
-    await kernel.time.pass(100);
+    await each.kernel.time.pass(100);
     expect((await statusOf(pending.proposalId)).status).toBe(ProposalStatus.EXPIRED);
     expect((await statusOf(approved.proposalId)).status).toBe(ProposalStatus.EXPIRED);
   });
@@ -121,7 +115,7 @@ describe("E2: an expiry that nobody enforces", () => {
 
 describe("E4: the approver is whoever the caller says", () => {
   test("who decides is what the connection proved, and the requester is refused in the core", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const proposal = await propose(offer, { requesterMayDecide: false });
     // There is no field to say another name in; whoever proves nothing counts as the requester.
     expect(await decide(proposal)).toBe("PERMISSION_DENIED PAWL_NOT_ENTITLED");
@@ -133,7 +127,7 @@ describe("E4: the approver is whoever the caller says", () => {
 
 describe("E5: the hash covers too much, or too little", () => {
   test("another note is the same action; another content is another one", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const display = { title: "Refund", note: "please", fields: [] };
     const first = await propose(offer, { display });
     await decide(first);
@@ -147,18 +141,18 @@ describe("E5: the hash covers too much, or too little", () => {
 describe("E6: an approval outlives the deployment", () => {
   test("what was proposed before a restart is approved after it, without any worker, and performed by another one", async () => {
     const namespaced = { scope: OperationScope.NAMESPACE, key: "invoice-1" };
-    const { proposal } = await kernel.grpc.unary(approvals.proposeAction, {
+    const { proposal } = await each.kernel.grpc.unary(approvals.proposeAction, {
       ...{ ...namespaced, operation: "refund", target: "till", payload: json({ cents: 1 }) },
       requesterMayDecide: true,
     });
-    await kernel.kill();
-    await kernel.time.pass(6 * 86_400_000);
-    await kernel.start();
+    await each.kernel.kill();
+    await each.kernel.time.pass(6 * 86_400_000);
+    await each.kernel.start();
     if (proposal === undefined) throw new Error("no proposal");
     expect(await decide(proposal)).toBe("decided");
-    await kernel.kill();
-    await kernel.start();
-    const { answer } = await kernel.grpc.unary(ops.intendOperation, {
+    await each.kernel.kill();
+    await each.kernel.start();
+    const { answer } = await each.kernel.grpc.unary(ops.intendOperation, {
       intentId: "i1",
       operation: {
         ...{ ...namespaced, name: "refund", target: "till", payload: json({ cents: 1 }) },
@@ -206,7 +200,7 @@ describe("E6: an approval outlives the deployment", () => {
 
 describe("E9: untrue words", () => {
   test("what is said of a proposal is true in every state, and says what may be done next", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const wordsOf = async ({ proposalId }: Proposal): Promise<string> =>
       (await statusOf(proposalId)).explanation;
     const minute = { seconds: 60n, nanos: 0 };
@@ -230,7 +224,7 @@ describe("E9: untrue words", () => {
       ...{ key: "4", payload: json({ cents: 9 }), revises: revised.proposalId },
     });
     expect(await wordsOf(revised)).toContain(`Proposal ${newer.proposalId} took its place`);
-    await kernel.time.pass(61_000);
+    await each.kernel.time.pass(61_000);
     expect(await wordsOf(pending)).toMatch(/authorises nothing/);
     const late = decide({ ...pending, fingerprint: new Uint8Array(32) });
     expect(await late).toBe("ALREADY_EXISTS PAWL_FINGERPRINT_CONFLICT");
@@ -239,19 +233,19 @@ describe("E9: untrue words", () => {
 
 describe("E10: a pause that is no pause", () => {
   test("a store that takes nothing lets no proposed action through", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const proposal = await propose(offer);
-    kernel.disk.holdWrites = true;
+    each.kernel.disk.holdWrites = true;
     const asked = [decide(proposal), intend(offer)];
     const silence = new Promise((resolve) => setTimeout(() => resolve("no answer"), 200));
     expect(await Promise.race([...asked, silence])).toBe("no answer");
-    kernel.disk.holdWrites = false;
-    kernel.disk.flush();
+    each.kernel.disk.holdWrites = false;
+    each.kernel.disk.flush();
     await Promise.allSettled(asked);
   });
 
   test("nor does one that is read-only: it says so, whatever was approved before, and after the operator's word all goes on", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
+    const offer = await leasedRun(each.kernel.grpc, "r");
     const pending = await propose(offer, { key: "1" });
     const approved = await propose(offer, { key: "2" });
     await decide(approved);
@@ -260,14 +254,14 @@ describe("E10: a pause that is no pause", () => {
     const starts = Array.from({ length: 50 }, (_, index) => oneTask(`further-${index}`, "k"));
     const { position } = await further.grpc.unary(runs.startRuns, { runs: starts });
     await further.close();
-    const watch = kernel.grpc.stream(runs.watchRuns, { position })[Symbol.asyncIterator]();
+    const watch = each.kernel.grpc.stream(runs.watchRuns, { position })[Symbol.asyncIterator]();
     expect(await watch.next().catch(codeAndReason)).toBe("DATA_LOSS PAWL_DATA_LOSS");
 
     const refused = "UNAVAILABLE PAWL_READ_ONLY";
     for (const restarts of [0, 1]) {
       if (restarts === 1) {
-        await kernel.kill();
-        await kernel.start();
+        await each.kernel.kill();
+        await each.kernel.start();
       }
       expect(await decide(pending)).toBe(refused);
       expect(await decide(pending, ProposalVerdict.REJECT)).toBe(refused);
@@ -277,9 +271,9 @@ describe("E10: a pause that is no pause", () => {
       expect((await statusOf(pending.proposalId)).status).toBe(ProposalStatus.PENDING);
       expect((await statusOf(approved.proposalId)).status).toBe(ProposalStatus.APPROVED);
     }
-    await kernel.kill();
-    await kernel.restore();
-    await kernel.start();
+    await each.kernel.kill();
+    await each.kernel.restore();
+    await each.kernel.start();
     expect(await intend(offer, { key: "1" })).toBe("awaiting");
     expect(await intend(offer, { key: "2" })).toBe("proceed");
   });

@@ -7,8 +7,8 @@ import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { expect, test } from "vitest";
+import { eachClocked } from "../field-reports/support/each-clocked.js";
 import { Prng } from "../simulation/support/prng.js";
 import { json, leaseRef, oneTask } from "./support/fixtures.js";
 import { codeAndReason } from "./support/refusal.js";
@@ -16,16 +16,7 @@ import { codeAndReason } from "./support/refusal.js";
 const { method: approvals } = ApprovalService;
 const { method: ops } = OperationService;
 
-let kernel: ClockedKernel;
-
-beforeEach(async () => {
-  kernel = await ClockedKernel.open();
-});
-
-afterEach(async () => {
-  await kernel.close();
-  expect(kernel.faults).toEqual([]);
-});
+const each = eachClocked();
 
 const prng = new Prng(20_261_129);
 const rounds = 20;
@@ -40,7 +31,7 @@ interface Race {
 const action = { operation: "refund", target: "till", payload: json({ cents: 12 }) };
 
 async function prepare(round: number): Promise<Race[]> {
-  const { grpc } = kernel;
+  const { grpc } = each.kernel;
   const ids = Array.from({ length: racesPerRound }, (_, index) => `r${round}-${index}`);
   await grpc.unary(RunService.method.startRuns, { runs: ids.map((id) => oneTask(id, "pay")) });
   const offers: Offer[] = [];
@@ -57,7 +48,7 @@ async function prepare(round: number): Promise<Race[]> {
 }
 
 async function proposeFor(offer: Offer): Promise<Race> {
-  const { proposal } = await kernel.grpc.unary(approvals.proposeAction, {
+  const { proposal } = await each.kernel.grpc.unary(approvals.proposeAction, {
     ...{ ...action, holder: leaseRef(offer), requesterMayDecide: true },
     expiresIn: { seconds: BigInt(lifeMs / 1000), nanos: 0 },
   });
@@ -70,7 +61,7 @@ type Move = (race: Race) => Promise<string>;
 function decide(verdict: ProposalVerdict): Move {
   return async ({ proposal: { proposalId, fingerprint } }) => {
     const request = { proposalId, fingerprint, expectedVersion: 1, verdict, reason: "mine" };
-    return await kernel.grpc
+    return await each.kernel.grpc
       .unary(approvals.decideProposal, request)
       .then(() => `decided ${verdict}`, codeAndReason);
   };
@@ -80,16 +71,16 @@ const moves: Readonly<Record<string, Move>> = {
   approve: decide(ProposalVerdict.APPROVE),
   reject: decide(ProposalVerdict.REJECT),
   withdraw: async ({ proposal: { proposalId } }) =>
-    await kernel.grpc
+    await each.kernel.grpc
       .unary(approvals.withdrawProposal, { proposalId, expectedVersion: 1 })
       .then(() => "withdrawn", codeAndReason),
   revoke: async ({ proposal: { proposalId } }) =>
-    await kernel.grpc
+    await each.kernel.grpc
       .unary(approvals.revokeApproval, { proposalId, expectedVersion: 2, reason: "mine" })
       .then(() => "revoked", codeAndReason),
   consume: async ({ offer }) => {
     const { operation: name, target, payload } = action;
-    const { answer } = await kernel.grpc.unary(ops.intendOperation, {
+    const { answer } = await each.kernel.grpc.unary(ops.intendOperation, {
       ...{ holder: leaseRef(offer), intentId: "i1" },
       operation: { name, target, payload, sink: { kind: SinkKind.OPAQUE } },
     });
@@ -98,7 +89,7 @@ const moves: Readonly<Record<string, Move>> = {
   expire: async () => {
     // Time passes while the others are on their way, now before and now after them.
     for (let turns = prng.below(400); turns > 0; turns--) await setImmediate();
-    await kernel.time.pass(lifeMs / 30);
+    await each.kernel.time.pass(lifeMs / 30);
     return "time passed";
   },
 };
@@ -137,7 +128,7 @@ async function runRace(race: Race, names: readonly string[]): Promise<ProposalSt
     names.map(async (name) => [name, (await moves[name]?.(race)) ?? ""] as const),
   );
   const which = { case: "proposalId", value: race.proposal.proposalId } as const;
-  const { proposal } = await kernel.grpc.unary(approvals.getProposal, { which });
+  const { proposal } = await each.kernel.grpc.unary(approvals.getProposal, { which });
   const status = proposal?.status ?? ProposalStatus.UNSPECIFIED;
   expectOneWinner(status, new Map(answers));
   for (const [, answer] of answers) expect(answer).toMatch(legalAnswers);

@@ -4,8 +4,6 @@ import {
   ApprovalRevoked,
   ApprovalStale,
   type Approved,
-  type Client,
-  connect,
   json,
   NotApproved,
   operation,
@@ -14,26 +12,17 @@ import {
   type TaskContext,
   task,
 } from "@pawl/sdk";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { beforeEach, describe, expect, test } from "vitest";
+import { eachClocked } from "../field-reports/support/each-clocked.js";
 import { gate } from "./support/worker-bench.js";
 
 const HOUR_MS = 3_600_000;
 
-let kernel: ClockedKernel;
-let client: Client;
+const each = eachClocked();
 let sent: unknown[] = [];
 
 beforeEach(async () => {
   sent = [];
-  kernel = await ClockedKernel.open();
-  client = connect({ url: kernel.url, onConnection: () => undefined });
-});
-
-afterEach(async () => {
-  await client.close({ drainMs: 0 });
-  await kernel.close();
-  expect(kernel.faults).toEqual([]);
 });
 
 const refund = operation("payments.refund", {
@@ -51,8 +40,8 @@ const terms = { target: "account-7", from: ["role:finance"], requesterMayDecide:
 /** The first proposal that waits for a decision. */
 async function pending(): Promise<ProposalInfo> {
   for (;;) {
-    for await (const proposal of client.approvals.list()) {
-      return await client.approvals.get(proposal.proposalId);
+    for await (const proposal of each.client.approvals.list()) {
+      return await each.client.approvals.get(proposal.proposalId);
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -77,8 +66,8 @@ const performIt = payTask(async (said) =>
 
 describe("ctx.approve", () => {
   test("shows exactly what will be sent, waits without a worker, and performs what was approved", async () => {
-    const worker = await client.worker({ serve: [performIt] });
-    const run = await client.start(performIt, undefined, { runId: "r" });
+    const worker = await each.client.worker({ serve: [performIt] });
+    const run = await each.client.start(performIt, undefined, { runId: "r" });
     const shown = await pending();
     expect(shown).toMatchObject({
       runId: "r",
@@ -90,28 +79,32 @@ describe("ctx.approve", () => {
       from: ["role:finance"],
     });
     await worker.close({ drainMs: 0 });
-    expect(await client.approvals.approve(shown, { reason: "fine" })).toBe("approved");
+    expect(await each.client.approvals.approve(shown, { reason: "fine" })).toBe("approved");
     expect(sent).toEqual([]);
-    await client.worker({ serve: [performIt] });
+    await each.client.worker({ serve: [performIt] });
     expect(await run.result({ timeout: "10s" })).toEqual({ receipt: 1 });
     expect(sent).toEqual([["account-7", { cents: 1200 }]]);
-    expect(await client.approvals.get(shown.proposalId)).toMatchObject({
+    expect(await each.client.approvals.get(shown.proposalId)).toMatchObject({
       status: "consumed",
       decisions: [{ verdict: "approve", principal: "local", authenticated: false, reason: "fine" }],
     });
   });
 
   test.each([
-    ["rejected", (shown: ProposalInfo) => client.approvals.reject(shown, { reason: "no" }), "no"],
+    [
+      "rejected",
+      (shown: ProposalInfo) => each.client.approvals.reject(shown, { reason: "no" }),
+      "no",
+    ],
     [
       "withdrawn",
-      (shown: ProposalInfo) => client.approvals.withdraw(shown, { reason: "not needed" }),
+      (shown: ProposalInfo) => each.client.approvals.withdraw(shown, { reason: "not needed" }),
       "not needed",
     ],
-    ["expired", () => kernel.time.pass(7 * 24 * HOUR_MS + 100), ""],
+    ["expired", () => each.kernel.time.pass(7 * 24 * HOUR_MS + 100), ""],
   ] as const)("tells the code that it was %s, and why", async (status, end, why) => {
-    await client.worker({ serve: [performIt] });
-    const run = await client.start(performIt, undefined, { runId: "r" });
+    await each.client.worker({ serve: [performIt] });
+    const run = await each.client.start(performIt, undefined, { runId: "r" });
     await end(await pending());
     expect(await run.result({ timeout: "10s" })).toEqual({ not: status, why });
     expect(sent).toEqual([]);
@@ -120,17 +113,16 @@ describe("ctx.approve", () => {
 
 describe("an approval that cannot be used", () => {
   test("has expired while kernel and worker were down", async () => {
-    await client.worker({ serve: [performIt] });
-    await client.start(performIt, undefined, { runId: "r" });
+    await each.client.worker({ serve: [performIt] });
+    await each.client.start(performIt, undefined, { runId: "r" });
     await pending();
-    await client.close({ drainMs: 0 });
-    await kernel.kill();
-    await kernel.time.pass(8 * 24 * HOUR_MS);
-    await kernel.start();
-    client = connect({ url: kernel.url, onConnection: () => undefined });
-    await client.worker({ serve: [performIt] });
-    const run = client.run("r", performIt);
-    await kernel.time.pass(100);
+    await each.closeClient();
+    await each.kernel.kill();
+    await each.kernel.time.pass(8 * 24 * HOUR_MS);
+    await each.kernel.start();
+    await each.client.worker({ serve: [performIt] });
+    const run = each.client.run("r", performIt);
+    await each.kernel.time.pass(100);
     expect(await run.result({ timeout: "20s" })).toEqual({ not: "expired", why: "" });
   });
 
@@ -148,12 +140,12 @@ describe("an approval that cannot be used", () => {
         throw error;
       });
     });
-    await client.worker({ serve: [late] });
-    const run = await client.start(late, undefined, { runId: "r" });
+    await each.client.worker({ serve: [late] });
+    const run = await each.client.start(late, undefined, { runId: "r" });
     const shown = await pending();
-    await client.approvals.approve(shown);
+    await each.client.approvals.approve(shown);
     while (approved === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
-    await client.approvals.revoke({ ...shown, version: 2 }, { reason: "wrong till" });
+    await each.client.approvals.revoke({ ...shown, version: 2 }, { reason: "wrong till" });
     goOn();
     expect(await run.result({ timeout: "10s" })).toBe("wrong till");
     expect(sent).toEqual([]);
@@ -247,81 +239,81 @@ describe("an approval granted five hours after a read", () => {
 
   test("is performed when nothing guards the read", async () => {
     const unguarded = priced(false);
-    await client.worker({ serve: [unguarded] });
-    const run = await client.start(unguarded, undefined, { runId: "r" });
+    await each.client.worker({ serve: [unguarded] });
+    const run = await each.client.start(unguarded, undefined, { runId: "r" });
     const shown = await pending();
-    await kernel.time.pass(5 * HOUR_MS);
-    await client.approvals.approve(shown);
+    await each.kernel.time.pass(5 * HOUR_MS);
+    await each.client.approvals.approve(shown);
     expect(await run.result({ timeout: "10s" })).toEqual({ receipt: 1 });
     expect(sent).toEqual([["account-7", { cents: 900 }]]);
   });
 
   test("is stale when it is guarded: the code decides, and a revised proposal links to the first", async () => {
     const guarded = priced(true);
-    await client.worker({ serve: [guarded] });
-    const run = await client.start(guarded, undefined, { runId: "r" });
+    await each.client.worker({ serve: [guarded] });
+    const run = await each.client.start(guarded, undefined, { runId: "r" });
     const shown = await pending();
-    await kernel.time.pass(5 * HOUR_MS);
-    await client.approvals.approve(shown);
+    await each.kernel.time.pass(5 * HOUR_MS);
+    await each.client.approvals.approve(shown);
     const revised = await pending();
     expect(sent).toEqual([]);
     expect(revised).toMatchObject({ revises: shown.proposalId, content: { cents: 950 } });
-    expect(await client.approvals.get(shown.proposalId)).toMatchObject({
+    expect(await each.client.approvals.get(shown.proposalId)).toMatchObject({
       status: "stale",
       revisedBy: revised.proposalId,
       endReason: expect.stringContaining("5 h ago"),
     });
-    await client.approvals.approve(revised);
+    await each.client.approvals.approve(revised);
     expect(await run.result({ timeout: "10s" })).toEqual({ revised: { receipt: 1 } });
     expect(sent).toEqual([["account-7", { cents: 950 }]]);
   });
 });
 
-describe("client.approvals", () => {
+describe("each.client.approvals", () => {
   test("waits for a decision, watches changes, and refuses another fingerprint than the shown one", async () => {
     const changes: string[] = [];
-    await client.worker({ serve: [performIt] });
-    const run = await client.start(performIt, undefined, { runId: "r" });
+    await each.client.worker({ serve: [performIt] });
+    const run = await each.client.start(performIt, undefined, { runId: "r" });
     const shown = await pending();
     const told = gate();
     const watching = (async () => {
       const addressee = "role:finance";
-      for await (const { status } of client.approvals.watch({ addressee, current: true })) {
+      for await (const { status } of each.client.approvals.watch({ addressee, current: true })) {
         changes.push(status);
         told.open();
         if (status === "consumed") return;
       }
     })();
     await told.promise;
-    const decided = client.approvals.await(shown.proposalId);
+    const decided = each.client.approvals.await(shown.proposalId);
     await expect(
-      client.approvals.approve({ ...shown, fingerprint: "0".repeat(64) }),
+      each.client.approvals.approve({ ...shown, fingerprint: "0".repeat(64) }),
     ).rejects.toMatchObject({ code: "PAWL_FINGERPRINT_CONFLICT" });
-    await client.approvals.approve(shown);
+    await each.client.approvals.approve(shown);
     expect((await decided).decisions).toHaveLength(1);
     await run.result({ timeout: "10s" });
     await watching;
     expect(changes).toEqual(["pending", "approved", "consumed"]);
-    await expect(client.approvals.reject(shown, { reason: "late" })).rejects.toMatchObject({
+    await expect(each.client.approvals.reject(shown, { reason: "late" })).rejects.toMatchObject({
       code: "PAWL_PROPOSAL_CLOSED",
     });
   });
 
   test("tells what is pending already, and goes on behind a position", async () => {
-    await client.worker({ serve: [performIt] });
-    await client.start(performIt, undefined, { runId: "r" });
+    await each.client.worker({ serve: [performIt] });
+    await each.client.start(performIt, undefined, { runId: "r" });
     const shown = await pending();
     const seen: string[] = [];
     let position: string | undefined;
-    for await (const change of client.approvals.watch({ current: true })) {
+    for await (const change of each.client.approvals.watch({ current: true })) {
       seen.push(`${change.proposalId === shown.proposalId} ${change.status}`);
       position = change.position;
       if (change.status === "withdrawn") break;
-      await client.approvals.withdraw(shown, { reason: "not needed" });
+      await each.client.approvals.withdraw(shown, { reason: "not needed" });
     }
     expect(seen).toEqual(["true pending", "true withdrawn"]);
-    await client.start(performIt, undefined, { runId: "later" });
-    for await (const change of client.approvals.watch({ after: position ?? "" })) {
+    await each.client.start(performIt, undefined, { runId: "later" });
+    for await (const change of each.client.approvals.watch({ after: position ?? "" })) {
       expect(change).toMatchObject({ runId: "later", status: "pending" });
       break;
     }

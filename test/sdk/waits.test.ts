@@ -1,27 +1,15 @@
-import { type Client, connect, json, RunFailed, task } from "@pawl/sdk";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClockedKernel } from "../field-reports/support/clocked-kernel.js";
+import { json, RunFailed, task } from "@pawl/sdk";
+import { describe, expect, test } from "vitest";
+import { eachClocked } from "../field-reports/support/each-clocked.js";
 
 const YEAR_MS = 365 * 86_400_000;
 
-let kernel: ClockedKernel;
-let client: Client;
-
-beforeEach(async () => {
-  kernel = await ClockedKernel.open();
-  client = connect({ url: kernel.url, onConnection: () => undefined });
-});
-
-afterEach(async () => {
-  await client.close({ drainMs: 0 });
-  await kernel.close();
-  expect(kernel.faults).toEqual([]);
-});
+const each = eachClocked();
 
 /** Waits until the task of a run is in this state. */
 async function until(runId: string, status: string): Promise<void> {
   for (;;) {
-    const { run } = await client.api.runs.getRun({ runId });
+    const { run } = await each.client.api.runs.getRun({ runId });
     if (run?.why.includes(status)) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -30,7 +18,7 @@ async function until(runId: string, status: string): Promise<void> {
 /** The one open request to somebody, once there is one. */
 async function openRequest(addressee: string): Promise<{ inputId: string; version: number }> {
   for (;;) {
-    for await (const request of client.inputs.list({ addressee })) return request;
+    for await (const request of each.client.inputs.list({ addressee })) return request;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -54,13 +42,13 @@ describe("ctx.sleep", () => {
       }
       return token;
     });
-    const worker = await client.worker({ serve: [patient], slots: 1 });
-    const run = await client.start(patient, undefined, { runId: "r" });
+    const worker = await each.client.worker({ serve: [patient], slots: 1 });
+    const run = await each.client.start(patient, undefined, { runId: "r" });
     await until("r", 'for timer "until-ship"');
     expect(worker.running).toBe(0);
-    await kernel.time.pass(YEAR_MS - 60_000);
+    await each.kernel.time.pass(YEAR_MS - 60_000);
     await until("r", 'for timer "until-ship"');
-    await kernel.time.pass(60_100);
+    await each.kernel.time.pass(60_100);
     expect(await run.result({ timeout: "10s" })).toBe(7);
     expect(seen).toEqual(["begins, attempt 1", "step", "begins, attempt 1", "slept", "finally"]);
   });
@@ -68,20 +56,19 @@ describe("ctx.sleep", () => {
   test("survives the kernel, and fires what was due while it was down", async () => {
     const napping = task("napping").run(async (ctx) => {
       await ctx.sleep("one", "1h");
-      await ctx.sleepUntil("two", new Date(kernel.time.wallMs() - 1));
+      await ctx.sleepUntil("two", new Date(each.kernel.time.wallMs() - 1));
       return "rested";
     });
-    await client.worker({ serve: [napping] });
-    const run = await client.start(napping, undefined, { runId: "r" });
+    await each.client.worker({ serve: [napping] });
+    const run = await each.client.start(napping, undefined, { runId: "r" });
     await until("r", 'for timer "one"');
-    await kernel.kill();
-    await kernel.time.pass(7_200_000);
-    await kernel.start();
-    await client.close({ drainMs: 0 });
-    client = connect({ url: kernel.url, onConnection: () => undefined });
-    await client.worker({ serve: [napping] });
-    await kernel.time.pass(100);
-    expect(await client.run("r").result({ timeout: "20s" })).toBe("rested");
+    await each.kernel.kill();
+    await each.kernel.time.pass(7_200_000);
+    await each.kernel.start();
+    await each.closeClient();
+    await each.client.worker({ serve: [napping] });
+    await each.kernel.time.pass(100);
+    expect(await each.client.run("r").result({ timeout: "20s" })).toBe("rested");
     expect(run.runId).toBe("r");
   });
 });
@@ -91,8 +78,8 @@ describe("waits at the same time", () => {
     const twice = task("twice", { retry: { attempts: 1 } }).run(async (ctx) => {
       await Promise.all([ctx.sleep("same", "1h"), ctx.sleep("same", "2h")]);
     });
-    await client.worker({ serve: [twice] });
-    const run = await client.start(twice, undefined, { runId: "r" });
+    await each.client.worker({ serve: [twice] });
+    const run = await each.client.start(twice, undefined, { runId: "r" });
     const failed = await run.result({ timeout: "10s" }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(RunFailed);
     expect(String((failed as RunFailed).message)).toMatch(
@@ -111,13 +98,13 @@ describe("waits at the same time", () => {
       await ctx.sleep("after", "1d");
       return first;
     });
-    await client.worker({ serve: [racing] });
-    const run = await client.start(racing, undefined, { runId: "r" });
+    await each.client.worker({ serve: [racing] });
+    const run = await each.client.start(racing, undefined, { runId: "r" });
     await until("r", 'for timer "late"');
     // Both are over before the code runs again: what was recorded first wins.
-    await kernel.time.pass(180_000);
+    await each.kernel.time.pass(180_000);
     await until("r", 'for timer "after"');
-    await kernel.time.pass(86_400_000);
+    await each.kernel.time.pass(86_400_000);
     expect(await run.result({ timeout: "10s" })).toBe("early");
     expect(winners).toEqual(["early", "early"]);
   });
@@ -131,10 +118,10 @@ describe("waits at the same time", () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return first;
     });
-    await client.worker({ serve: [quick] });
-    const run = await client.start(quick, undefined, { runId: "r" });
+    await each.client.worker({ serve: [quick] });
+    const run = await each.client.start(quick, undefined, { runId: "r" });
     await until("r", 'for timer "short"');
-    await kernel.time.pass(1_100);
+    await each.kernel.time.pass(1_100);
     expect(await run.result({ timeout: "10s" })).toBe("short");
   });
 });
@@ -165,14 +152,14 @@ describe("a wait whose answer a schema reads", () => {
       await timer;
       return first;
     });
-    await client.worker({ serve: [racing] });
-    const run = await client.start(racing, undefined, { runId: "r" });
+    await each.client.worker({ serve: [racing] });
+    const run = await each.client.start(racing, undefined, { runId: "r" });
     const { inputId, version } = await openRequest("clerk");
-    await client.inputs.provide(inputId, 3, version);
+    await each.client.inputs.provide(inputId, 3, version);
     await expect.poll(() => winners, { timeout: 10_000 }).toEqual(["answer"]);
     await until("r", 'for timer "timer"');
     // The code runs again with both outcomes there at once.
-    await kernel.time.pass(60_100);
+    await each.kernel.time.pass(60_100);
     expect(await run.result({ timeout: "10s" })).toBe("answer");
     expect(winners).toEqual(["answer", "answer"]);
   });
@@ -189,11 +176,11 @@ describe("ctx.waitSignal", () => {
       return seen;
     });
     const withSignal = { name: "count", payload: 1, requestId: "first" };
-    const run = await client.start(counting, undefined, { runId: "r", withSignal });
-    await client.start(counting, undefined, { runId: "r", withSignal });
+    const run = await each.client.start(counting, undefined, { runId: "r", withSignal });
+    await each.client.start(counting, undefined, { runId: "r", withSignal });
     await run.signal("count", 2, { requestId: "second" });
     expect((await run.signal("count", 2, { requestId: "second" })).existing).toBe(true);
-    await client.worker({ serve: [counting] });
+    await each.client.worker({ serve: [counting] });
     await until("r", 'for signal "count"');
     await run.signal("count", 3);
     expect(await run.result({ timeout: "10s" })).toEqual([1, 2, 3]);
@@ -204,10 +191,10 @@ describe("ctx.waitSignal", () => {
       const { status } = await ctx.waitSignal("never", { timeout: "1h" });
       return status;
     });
-    await client.worker({ serve: [waiting] });
-    const run = await client.start(waiting, undefined, { runId: "r" });
+    await each.client.worker({ serve: [waiting] });
+    const run = await each.client.start(waiting, undefined, { runId: "r" });
     await until("r", 'for signal "never"');
-    await kernel.time.pass(3_600_100);
+    await each.kernel.time.pass(3_600_100);
     expect(await run.result({ timeout: "10s" })).toBe("timed-out");
     await expect(run.signal("never", 1)).rejects.toMatchObject({ code: "PAWL_RUN_OVER" });
   });
@@ -218,8 +205,8 @@ describe("ctx.waitSignal", () => {
       const signal = await ctx.waitSignal("big", { schema });
       return signal.status === "received" ? signal.value.text.length : 0;
     });
-    await client.worker({ serve: [reading] });
-    const run = await client.start(reading, undefined, { runId: "r" });
+    await each.client.worker({ serve: [reading] });
+    const run = await each.client.start(reading, undefined, { runId: "r" });
     await run.signal("big", { text: "x".repeat(100_000) });
     expect(await run.result({ timeout: "10s" })).toBe(100_000);
   });
@@ -241,32 +228,34 @@ describe("ctx.ask", () => {
   });
 
   test("goes on with what a person answered, although no worker was there", async () => {
-    const worker = await client.worker({ serve: [asking] });
-    const run = await client.start(asking, undefined, { runId: "r" });
+    const worker = await each.client.worker({ serve: [asking] });
+    const run = await each.client.start(asking, undefined, { runId: "r" });
     const { inputId, version } = await openRequest("role:finance");
     await worker.close();
-    const refused = client.inputs.provide(inputId, { cents: "five" }, version);
+    const refused = each.client.inputs.provide(inputId, { cents: "five" }, version);
     await expect(refused).rejects.toMatchObject({ code: "PAWL_ANSWER_REFUSED" });
-    await client.inputs.provide(inputId, { cents: 500 }, version);
-    expect((await client.inputs.provide(inputId, { cents: 500 }, version)).existing).toBe(true);
-    const other = client.inputs.provide(inputId, { cents: 900 }, version);
+    await each.client.inputs.provide(inputId, { cents: 500 }, version);
+    expect((await each.client.inputs.provide(inputId, { cents: 500 }, version)).existing).toBe(
+      true,
+    );
+    const other = each.client.inputs.provide(inputId, { cents: 900 }, version);
     await expect(other).rejects.toMatchObject({ code: "PAWL_FINGERPRINT_CONFLICT" });
-    await client.worker({ serve: [asking] });
+    await each.client.worker({ serve: [asking] });
     const answer = { status: "answered", value: { cents: 500 }, by: "local" };
     expect(await run.result({ timeout: "10s" })).toEqual(answer);
-    expect((await client.inputs.get(inputId)).answeredBy).toBe("local");
+    expect((await each.client.inputs.get(inputId)).answeredBy).toBe("local");
   });
 
   test("sees that somebody declined, and that nobody answered", async () => {
-    await client.worker({ serve: [asking] });
-    const declined = await client.start(asking, undefined, { runId: "declined" });
+    await each.client.worker({ serve: [asking] });
+    const declined = await each.client.start(asking, undefined, { runId: "declined" });
     const first = await openRequest("role:finance");
-    await client.inputs.decline(first.inputId, "not mine", first.version);
+    await each.client.inputs.decline(first.inputId, "not mine", first.version);
     const reason = { status: "declined", reason: "not mine", by: "local" };
     expect(await declined.result({ timeout: "10s" })).toEqual(reason);
-    const expired = await client.start(asking, undefined, { runId: "expired" });
+    const expired = await each.client.start(asking, undefined, { runId: "expired" });
     await openRequest("role:finance");
-    await kernel.time.pass(48 * 3_600_000 + 100);
+    await each.kernel.time.pass(48 * 3_600_000 + 100);
     expect(await expired.result({ timeout: "10s" })).toEqual({ status: "expired" });
   });
 
@@ -274,8 +263,8 @@ describe("ctx.ask", () => {
     const wrong = task("wrong", { retry: { attempts: 1 } }).run((ctx) =>
       ctx.ask<string>("bad", { question: "What?", schema: { type: 7 } }),
     );
-    await client.worker({ serve: [wrong] });
-    const run = await client.start(wrong, undefined, { runId: "r" });
+    await each.client.worker({ serve: [wrong] });
+    const run = await each.client.start(wrong, undefined, { runId: "r" });
     await expect(run.result({ timeout: "10s" })).rejects.toThrow(/JSON Schema/);
   });
 });
