@@ -1,6 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
-import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
@@ -35,7 +35,7 @@ import type {
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { calledTask, MAIL_KEY } from "./events.js";
-import { failure, fingerprint, payload, sha256 } from "./values.js";
+import { failure, fingerprint, mailAction, payload, sha256 } from "./values.js";
 
 /** Starts run `r1`. */
 export function startRun(plan: CompiledPlan, parts: Partial<StartRun> = {}): StartRun {
@@ -244,12 +244,8 @@ export function intend(
     namespace: "default",
     lease: { task: 0, leaseVersion },
     intentId,
-    name: "mail",
-    scope: OperationScope.TASK,
+    ...mailAction,
     key: undefined,
-    target: "ann@example.org",
-    payload: payload("dear Ann"),
-    fingerprint: fingerprint(2),
     sinkKind: SinkKind.OPAQUE,
     keyWindowMs: 0,
     settleMs: 5000,

@@ -6,14 +6,14 @@ import type {
 } from "@pawl/proto/log/v1/event_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
-import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody, EventValue } from "@pawl/server/core/event.js";
 import { planTask } from "./plans.js";
-import { failure, fingerprint, payload, START_MS, sha256 } from "./values.js";
+import { failure, fingerprint, mailAction, payload, START_MS, sha256 } from "./values.js";
 
 type Event<C extends EventBody["case"]> = Extract<EventBody, { case: C }>;
 
@@ -274,13 +274,9 @@ export function declaration(
   return {
     key: MAIL_KEY,
     uuid: "00000000-0000-8000-8000-000000000000",
-    name: "mail",
-    scope: OperationScope.TASK,
+    ...mailAction,
     task: 0,
     discriminator: undefined,
-    target: "ann@example.org",
-    payload: payload("dear Ann"),
-    fingerprint: fingerprint(2),
     sinkKind: SinkKind.OPAQUE,
     keyWindowEndsMs: 0,
     settleMs: 5000,

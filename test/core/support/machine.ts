@@ -1,7 +1,6 @@
 import { decodeEvent, encodeEvent } from "@pawl/proto/log/v1/event_wire.js";
 import { silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { apply, applyFirst, compileRecordedPlan, emptyLedger } from "@pawl/server/core/apply.js";
-import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import { decideFollowUp } from "@pawl/server/core/decide/follow-up.js";
@@ -10,7 +9,8 @@ import { decide } from "@pawl/server/core/decide.js";
 import type { Decision } from "@pawl/server/core/decision.js";
 import type { EventBody, EventMeta } from "@pawl/server/core/event.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
-import { START_MS, sha256 } from "./values.js";
+import { contextAt } from "./context.js";
+import { START_MS } from "./values.js";
 
 /** An event with what is known besides its body. */
 export interface Recorded {
@@ -76,15 +76,7 @@ export class Machine {
 
   /** What `decide` would get now. */
   context(parts: Partial<DecideContext> = {}): DecideContext {
-    return {
-      nowMs: this.nowMs,
-      ...localCaller,
-      runNumber: 1,
-      standingOf: localStanding,
-      random: () => 0,
-      sha256,
-      ...parts,
-    };
+    return contextAt(this.nowMs, parts);
   }
 
   /** Loses the last commits, as a power cut does with those that were not durable. */

@@ -1,4 +1,3 @@
-import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
@@ -10,7 +9,7 @@ import type {
 import type { EventBody, EventCase, EventValue } from "@pawl/server/core/event.js";
 import { MAIL_KEY } from "./events.js";
 import type { ContextParts } from "./scenario.js";
-import { fingerprint, payload, START_MS } from "./values.js";
+import { fingerprint, mailAction, START_MS } from "./values.js";
 
 /** Who decides in these tests, by name: what each proved, and which roles it holds. */
 export const people: Readonly<
@@ -41,12 +40,8 @@ export function propose(leaseVersion: number, parts: Partial<ProposeAction> = {}
     kind: "ProposeAction",
     namespace: "default",
     lease: { task: 0, leaseVersion },
-    name: "mail",
-    scope: OperationScope.TASK,
+    ...mailAction,
     key: undefined,
-    target: "ann@example.org",
-    payload: payload("dear Ann"),
-    fingerprint: fingerprint(2),
     from: ["role:finance"],
     need: 1,
     requesterMayDecide: false,
@@ -102,13 +97,9 @@ export function proposed(
       declaration: {
         key: MAIL_KEY,
         uuid: "u",
-        name: "mail",
-        scope: OperationScope.TASK,
+        ...mailAction,
         task: 0,
         discriminator: undefined,
-        target: "ann@example.org",
-        payload: payload("dear Ann"),
-        fingerprint: fingerprint(2),
         planVersion: 1,
         namespace: "",
         requester: "robot",

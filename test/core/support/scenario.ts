@@ -1,6 +1,5 @@
 import { type ApplyHooks, silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { apply, applyFirst, compileRecordedPlan, emptyLedger } from "@pawl/server/core/apply.js";
-import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import { decideFollowUp } from "@pawl/server/core/decide/follow-up.js";
@@ -14,8 +13,9 @@ import type { RejectionDetail, RejectionReason } from "@pawl/server/core/rejecti
 import type { MutableRun } from "@pawl/server/core/state.js";
 import { expect } from "vitest";
 import { startRun } from "./commands.js";
+import { contextAt } from "./context.js";
 import { planOf, type TaskParts } from "./plans.js";
-import { START_MS, sha256 } from "./values.js";
+import { START_MS } from "./values.js";
 
 /** What a test may say about the one who decides. */
 export type ContextParts = Partial<Omit<DecideContext, "nowMs" | "sha256">>;
@@ -112,15 +112,7 @@ export class Scenario {
   }
 
   private context(parts: ContextParts = {}): DecideContext {
-    return {
-      nowMs: this.nowMs,
-      ...localCaller,
-      runNumber: 1,
-      standingOf: localStanding,
-      random: () => 0,
-      sha256,
-      ...parts,
-    };
+    return contextAt(this.nowMs, parts);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import { encodePayload } from "@pawl/proto/v1/payload_wire.js";
 
 /** When the runs of the tests start, ms since the Unix epoch. */
@@ -37,3 +38,20 @@ export function failure(parts: Partial<FailureShape> = {}): FailureShape {
 export function fingerprint(byte: number): Uint8Array {
   return new Uint8Array(32).fill(byte);
 }
+
+interface MailAction {
+  readonly name: string;
+  readonly scope: OperationScope;
+  readonly target: string;
+  readonly payload: Uint8Array;
+  readonly fingerprint: Uint8Array;
+}
+
+/** What the operation `mail` of the tests is, however it comes about. */
+export const mailAction: MailAction = {
+  name: "mail",
+  scope: OperationScope.TASK,
+  target: "ann@example.org",
+  payload: payload("dear Ann"),
+  fingerprint: fingerprint(2),
+};

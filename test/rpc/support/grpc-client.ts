@@ -12,8 +12,10 @@ import {
 } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import {
+  type ChannelCredentials,
   Client,
   type ClientDuplexStream,
+  type ClientOptions,
   credentials,
   Metadata,
   type ServiceError,
@@ -25,17 +27,23 @@ import { RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import { Refusal } from "./refusal.js";
 import type { RpcClient } from "./rpc-client.js";
 
+/** How a client reaches the port: by default in plain text. */
+export interface GrpcChannel extends ClientOptions {
+  readonly secure?: ChannelCredentials;
+}
+
 /** A plain grpc-js client that speaks in protobuf-es messages. */
 export class GrpcClient implements RpcClient {
   readonly raw: Client;
   readonly #metadata = new Metadata();
 
   /** @param token sent with every call. */
-  constructor(port: number, token?: string) {
+  constructor(port: number, token?: string, { secure, ...options }: GrpcChannel = {}) {
     if (token !== undefined) {
       this.#metadata.set("authorization", `Bearer ${token}`);
     }
-    this.raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    this.raw = new Client(`127.0.0.1:${port}`, secure ?? credentials.createInsecure(), {
+      ...options,
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
     });
