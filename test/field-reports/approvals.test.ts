@@ -12,7 +12,7 @@ import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import { describe, expect, test } from "vitest";
 import { json, leasedRun, leaseRef, oneTask } from "../rpc/support/fixtures.js";
 import { codeAndReason } from "../rpc/support/refusal.js";
-import { ClockedKernel } from "./support/clocked-kernel.js";
+import { ClockedKernel } from "./support/clocked-each.kernel.js";
 import { eachClocked } from "./support/each-clocked.js";
 
 const { method: approvals } = ApprovalService;
@@ -163,14 +163,14 @@ describe("E6: an approval outlives the deployment", () => {
   });
 
   test("and after a restore under another secret: only its old positions are told why they are over", async () => {
-    const offer = await leasedRun(kernel.grpc, "r");
-    const watch = kernel.grpc.stream(approvals.watchProposals, {})[Symbol.asyncIterator]();
+    const offer = await leasedRun(each.kernel.grpc, "r");
+    const watch = each.kernel.grpc.stream(approvals.watchProposals, {})[Symbol.asyncIterator]();
     const { position } = (await watch.next()).value ?? {};
     const pending = await propose(offer, { key: "1" });
     const approved = await propose(offer, { key: "2", payload: json({ cents: 2 }) });
     await decide(approved);
     const watchFrom = async (from: Uint8Array | undefined): Promise<string> => {
-      const goesOn = kernel.grpc
+      const goesOn = each.kernel.grpc
         .stream(approvals.watchProposals, {
           ...(from === undefined ? {} : { position: from }),
         })
@@ -181,12 +181,12 @@ describe("E6: an approval outlives the deployment", () => {
     };
     expect(await watchFrom(position)).toBe("goes on");
 
-    await kernel.kill();
-    await kernel.restore();
-    await kernel.start();
+    await each.kernel.kill();
+    await each.kernel.restore();
+    await each.kernel.start();
     expect(await watchFrom(position)).toBe("ABORTED PAWL_STORE_REWOUND");
-    await kernel.kill();
-    await kernel.start({ secret: new Uint8Array(32).fill(99) });
+    await each.kernel.kill();
+    await each.kernel.start({ secret: new Uint8Array(32).fill(99) });
     expect(await watchFrom(position)).toBe("INVALID_ARGUMENT PAWL_INVALID_POSITION");
     expect(await watchFrom(undefined)).toBe("goes on");
 
