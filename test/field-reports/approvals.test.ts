@@ -12,7 +12,7 @@ import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import { describe, expect, test } from "vitest";
 import { json, leasedRun, leaseRef, oneTask } from "../rpc/support/fixtures.js";
 import { codeAndReason } from "../rpc/support/refusal.js";
-import { ClockedKernel } from "./support/clocked-each.kernel.js";
+import { ClockedKernel } from "./support/clocked-kernel.js";
 import { eachClocked } from "./support/each-clocked.js";
 
 const { method: approvals } = ApprovalService;

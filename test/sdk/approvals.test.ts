@@ -168,10 +168,10 @@ describe("performing without an approval that can be used", () => {
       if (first === undefined) seen.push(await performBare(ctx));
       return first?.status ?? "tired of waiting";
     });
-    await client.worker({ serve: [hasty] });
-    const run = await client.start(hasty, undefined, { runId: "r" });
+    await each.client.worker({ serve: [hasty] });
+    const run = await each.client.start(hasty, undefined, { runId: "r" });
     const { proposalId, operationKey } = await pending();
-    await kernel.time.pass(60_100);
+    await each.kernel.time.pass(60_100);
     expect(await run.result({ timeout: "20s" })).toBe("tired of waiting");
     expect(seen).toEqual([expect.any(ApprovalPending)]);
     expect(seen).toMatchObject([{ proposalId, operationKey, retryable: true }]);
@@ -185,9 +185,9 @@ describe("performing without an approval that can be used", () => {
       seen.push(await performBare(ctx));
       return status;
     });
-    await client.worker({ serve: [stubborn] });
-    const run = await client.start(stubborn, undefined, { runId: "r" });
-    await client.approvals.reject(await pending(), { reason: "too much" });
+    await each.client.worker({ serve: [stubborn] });
+    const run = await each.client.start(stubborn, undefined, { runId: "r" });
+    await each.client.approvals.reject(await pending(), { reason: "too much" });
     expect(await run.result({ timeout: "20s" })).toBe("rejected");
     expect(seen).toEqual([expect.any(NotApproved)]);
     expect(seen).toMatchObject([{ retryable: false, message: expect.stringMatching(/rejected/) }]);
@@ -199,13 +199,13 @@ describe("performing without an approval that can be used", () => {
     const slow = task("slow", { timeouts: { lease: "1d" } }).run(async (ctx) => {
       const said = await ctx.approve(refund, { cents: 1200 }, { ...terms, expiresIn: "1h" });
       if (said.status !== "approved") return said.status;
-      await kernel.time.pass(2 * HOUR_MS);
+      await each.kernel.time.pass(2 * HOUR_MS);
       seen.push(await said.perform().catch((error: unknown) => error));
       return "too slow";
     });
-    await client.worker({ serve: [slow] });
-    const run = await client.start(slow, undefined, { runId: "r" });
-    await client.approvals.approve(await pending());
+    await each.client.worker({ serve: [slow] });
+    const run = await each.client.start(slow, undefined, { runId: "r" });
+    await each.client.approvals.approve(await pending());
     expect(await run.result({ timeout: "20s" })).toBe("too slow");
     expect(seen).toEqual([expect.any(ApprovalExpired)]);
     expect(sent).toEqual([]);
