@@ -1,7 +1,7 @@
 import { OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting, RunService, type StartRun } from "@pawl/proto/v1/run_service_pb.js";
 import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import type { MemoryDisk } from "@pawl/server/log/memory-store.js";
@@ -24,7 +24,8 @@ import {
   operation,
 } from "./support/fixtures.js";
 
-const { startRuns, getRun, getResult, getHistory, startAndAwait, watchRun } = RunService.method;
+const { startRuns, changeTask, getTask, getRun, getResult, getHistory, startAndAwait, watchRun } =
+  RunService.method;
 const { intendOperation, observeOperation, listOperations, getOperation } = OperationService.method;
 
 let disk: MemoryDisk;
@@ -138,6 +139,36 @@ describe("a run that is started again", () => {
     const other = jsonText('{ "b": 2, "a": 1 }');
     expect(await start(again("q1", other))).toEqual({ existing: false, incarnation: 2 });
     expect(await start(again("q1", other))).toEqual({ existing: true, incarnation: 2 });
+  });
+});
+
+describe("a task of a run that is started again", () => {
+  test("refuses an order that was decided about a task of an earlier incarnation, also after the kernel began anew", async () => {
+    await start(oneTask("r", "k"));
+    const { grpc } = observed;
+    const seen = await grpc.unary(getTask, { runId: "r", task: "only" });
+    expect(seen.task).toMatchObject({ status: TaskStatus.READY, version: 0 });
+    const order = {
+      ...{ runId: "r", task: "only", reason: "not wanted" },
+      change: { case: "fail" as const, value: {} },
+      expectedVersion: 0,
+    };
+    const failed = await grpc.unary(changeTask, order);
+    expect(failed).toMatchObject({ existing: false, status: TaskStatus.FAILED });
+    await start(again("q1"));
+    const stale = { reason: "PAWL_STALE_VERSION" };
+    await expect(grpc.unary(changeTask, order)).rejects.toMatchObject(stale);
+
+    await observed.close();
+    observed = await openObserved(disk);
+    const { task } = await observed.grpc.unary(getTask, { runId: "r", task: "only" });
+    expect(task?.status).toBe(TaskStatus.READY);
+    expect(task?.version).toBeGreaterThan(failed.version);
+    await expect(observed.grpc.unary(changeTask, order)).rejects.toMatchObject(stale);
+    const meant = { ...order, expectedVersion: task?.version ?? 0 };
+    const done = await observed.grpc.unary(changeTask, meant);
+    expect(done).toMatchObject({ existing: false, status: TaskStatus.FAILED });
+    expect((await observed.grpc.unary(changeTask, meant)).existing).toBe(true);
   });
 });
 

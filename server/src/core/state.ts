@@ -166,6 +166,7 @@ export interface CalledTask {
 export interface MutableTask {
   number: number;
   status: TaskStatus;
+  /** Changes of it in this incarnation; 0 while it is as its plan made it. Others are shown, and restate, `taskVersion`. */
   version: number;
   /** The attempt that runs or was last, from 1; 0 before the first. */
   attempt: number;
@@ -400,6 +401,17 @@ export type Obligation = DeepReadonly<MutableObligation>;
 
 /** What deciders see of a proposal. */
 export type Proposal = DeepReadonly<MutableProposal>;
+
+/**
+ * The version of a task that is shown and restated. Tasks begin anew with each incarnation, yet their versions go on: no event changes a task twice, so
+ * what an earlier incarnation counted is below the number of the event that began this one. An order decided about a task of then is stale now.
+ */
+export function taskVersion(
+  { begunAtEvent }: Pick<Run, "begunAtEvent">,
+  { version }: Pick<Task, "version">,
+): number {
+  return begunAtEvent - 1 + version;
+}
 
 /** Identity of a step in its run: task, name, and whether and which key. Lengths make it injective. */
 export function stepIdentity(task: number, name: string, key: string | undefined): string {

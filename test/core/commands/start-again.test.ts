@@ -3,11 +3,19 @@ import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
 import type { EventBody } from "@pawl/server/core/event.js";
 import { describe, expect, it } from "vitest";
-import { leaseTask, sendSignal, signalWait, startRun, suspend } from "../support/commands.js";
+import {
+  changeTask,
+  leaseTask,
+  sendSignal,
+  signalWait,
+  startRun,
+  suspend,
+} from "../support/commands.js";
 import {
   completed,
   declared,
   leased,
+  leaseEnded,
   observedNotSent,
   observedResult,
   signalDeclared,
@@ -163,6 +171,30 @@ describe("a run that begins once more", () => {
     scenario.commit([completed(0, 1)]);
     scenario.when(again(RESTART_CLOSED)).records(restarted(2));
     expect(scenario.state.unsettled.size).toBe(0);
+  });
+});
+
+describe("an order about a task of a run that begins once more", () => {
+  it("is stale, since no version of a task is shown that an earlier incarnation showed", () => {
+    const scenario = open().given(leased(0, 1));
+    scenario.commit([completed(0, 1)]);
+    const order = changeTask({ case: "failed" }, 2);
+    scenario.when(again(RESTART_CLOSED)).records(restarted(2));
+    scenario.given(leased(0, 2, { attempt: 1 }), leaseEnded(0, 2));
+    expect(scenario.state.tasks).toMatchObject([{ version: 2 }]);
+    scenario.when(order).rejects("PAWL_STALE_VERSION", { entity: "task", expected: 2, actual: 6 });
+    const next = changeTask({ case: "failed" }, 6);
+    expect(scenario.when(next).summary()).toBe("taskChanged");
+  });
+
+  it("is not taken for one about its present task when it is sent again", () => {
+    const scenario = open();
+    const order = changeTask({ case: "failed" }, 0);
+    const { decision } = scenario.when(order);
+    scenario.commit(decision.accepted ? decision.events : []);
+    scenario.when(order).isExisting();
+    scenario.when(again(RESTART_CLOSED)).records(restarted(2));
+    scenario.when(order).rejects("PAWL_STALE_VERSION");
   });
 });
 

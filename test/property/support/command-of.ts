@@ -2,7 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
-import type { Run } from "@pawl/server/core/state.js";
+import { type Run, taskVersion } from "@pawl/server/core/state.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { leaseOf, taskOf, versionOf } from "./aims.js";
 import { approvalOf } from "./approval-moves.js";
@@ -165,7 +165,7 @@ function changeOf(run: Run, move: Move): Exclude<Command, StartRun> {
   const wanted =
     change.case === "backoffSkipped" ? [TaskStatus.BACKOFF] : [TaskStatus.READY, TaskStatus.LEASED];
   const task = taskOf(run, move, wanted);
-  const expectedVersion = (run.tasks[task]?.version ?? 0) - move.stale;
+  const expectedVersion = taskVersion(run, run.tasks[task] ?? { version: 0 }) - move.stale;
   const digest = fingerprint(move.pick);
   return { kind: "ChangeTask", task, expectedVersion, reason: "by hand", change, digest };
 }

@@ -1,5 +1,6 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { TaskChangeOrder } from "@pawl/server/core/command.js";
+import { taskVersion } from "@pawl/server/core/state.js";
 import { isTaskClosed } from "@pawl/server/core/transitions.js";
 import { payload } from "../../core/support/values.js";
 import { Caller, type World } from "./caller.js";
@@ -77,14 +78,17 @@ export class Operator extends Caller {
     const { value } = await this.call<SeenRun>(`to see ${runId}`, (reply) => {
       this.world.host.deliver((kernel) => {
         kernel
-          .view({ kind: "run", namespace: "default", runId }, ({ status, version, tasks }) => ({
-            ...{ status, version },
-            tasks: tasks.map((task) => ({
-              number: task.number,
-              status: task.status,
-              version: task.version,
-            })),
-          }))
+          .view(
+            { kind: "run", namespace: "default", runId },
+            ({ status, version, tasks, begunAtEvent }) => ({
+              ...{ status, version },
+              tasks: tasks.map((task) => ({
+                number: task.number,
+                status: task.status,
+                version: taskVersion({ begunAtEvent }, task),
+              })),
+            }),
+          )
           .then(reply, (error: unknown) => this.world.note(`${runId} unseen: ${String(error)}`));
       });
     });

@@ -246,7 +246,7 @@ export type Task = Message<"pawl.v1.Task"> & {
   status: TaskStatus;
 
   /**
-   * Rises by 1 with each change of this task.
+   * Rises by 1 with each change of this task. In a later incarnation of its run it goes on above every one that the earlier ones showed.
    *
    * @generated from field: uint32 version = 5;
    */

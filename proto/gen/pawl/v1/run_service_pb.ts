@@ -1302,7 +1302,7 @@ export type ChangeTaskRequest = Message<"pawl.v1.ChangeTaskRequest"> & {
   task: string;
 
   /**
-   * Version the task must have: what was seen before deciding. 0 for a task that is as its plan made it.
+   * Version the task must have: what was seen before deciding. 0 for a task that is as its plan made it, in the first incarnation of its run.
    *
    * @generated from field: uint32 expected_version = 4;
    */

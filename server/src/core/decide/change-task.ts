@@ -7,7 +7,7 @@ import { equalBytes } from "../identity/content-digest.js";
 import { refusePolicy } from "../plan/change-spec.js";
 import { compileRetry } from "../plan/compile-plan.js";
 import { illegalTransition, invalidField, type Rejection, staleVersion } from "../rejection.js";
-import type { Run } from "../state.js";
+import { type Run, taskVersion } from "../state.js";
 import { isRunOpen, isTaskClosed, taskStatusName } from "../transitions.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { type FoundTask, findTask, runOver, taskNotFound } from "./find.js";
@@ -28,8 +28,9 @@ export function decideChangeTask(run: Run, command: ChangeTask, ctx: DecideConte
   if (!isRunOpen(run.status)) {
     return reject(runOver(run, "ChangeTask"));
   }
-  if (command.expectedVersion !== task.version) {
-    return reject(staleVersion("task", command.expectedVersion, task.version));
+  const version = taskVersion(run, task);
+  if (command.expectedVersion !== version) {
+    return reject(staleVersion("task", command.expectedVersion, version));
   }
   const refusal = refuseState(run, found, command.change) ?? refuseChange(found, command.change);
   if (refusal !== undefined) {

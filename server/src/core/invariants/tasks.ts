@@ -74,6 +74,11 @@ function rulesOfNeeds(run: Run, task: Task, spec: TaskSpec): Rule[] {
       "a version above 0",
       `${task.version}`,
     ],
+    [
+      task.version <= run.eventCount - run.begunAtEvent,
+      `at most as many versions as the ${run.eventCount - run.begunAtEvent} events since its run began`,
+      `${task.version}`,
+    ],
   ];
 }
 

@@ -1,6 +1,6 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { taskNumber } from "../../core/plan/tasks-of-run.js";
-import type { Run } from "../../core/state.js";
+import { type Run, taskVersion } from "../../core/state.js";
 import type { Standpoint } from "../../core/view/why.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
@@ -82,7 +82,9 @@ export async function acknowledge(
 /** How a task that a request names stands, as answers say it: its version and status, or neither when there is no such task. */
 export function standingOf(run: Run, task: string): { version: number; status: TaskStatus } {
   const state = run.tasks[taskNumber(run, task) ?? -1];
-  return { version: state?.version ?? 0, status: state?.status ?? TaskStatus.UNSPECIFIED };
+  return state === undefined
+    ? { version: 0, status: TaskStatus.UNSPECIFIED }
+    : { version: taskVersion(run, state), status: state.status };
 }
 
 /** From where runs are looked at now; the number of each comes with it. */

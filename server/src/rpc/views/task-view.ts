@@ -3,7 +3,7 @@ import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
-import type { Run } from "../../core/state.js";
+import { type Run, taskVersion } from "../../core/state.js";
 import { taskTransitions } from "../../core/transitions.js";
 import { explainWait, type Standpoint } from "../../core/view/why.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
@@ -36,7 +36,7 @@ export function taskView(
     kind: spec.kind,
     queue: spec.queue,
     status: task.status,
-    version: task.version,
+    version: taskVersion(run, task),
     attempt: task.attempt,
     attemptsLeft: Math.max(0, spec.retry.attemptsMax - attemptsBegun),
     leaseVersion: task.leaseVersion,
