@@ -3,13 +3,19 @@ export type DriverOrder =
   /** Keeps `inFlight` runs of a plan going: warms up, then measures. */
   | {
       readonly kind: "load";
-      readonly plan: "queue" | "chain";
+      readonly plan: "queue" | "chain" | "steps";
       readonly inFlight: number;
       readonly warmUpMs: number;
       readonly measureMs: number;
     }
   /** Runs a fan of `width` tasks and a join, `times` times one after another. */
-  | { readonly kind: "fan"; readonly width: number; readonly times: number }
+  | {
+      readonly kind: "fan";
+      /** A plan of so many tasks, or a function that maps over so many. */
+      readonly by: "plan" | "function";
+      readonly width: number;
+      readonly times: number;
+    }
   /** Starts runs that stay open, and waits until each start is acknowledged. */
   | { readonly kind: "start"; readonly count: number; readonly prefix: string };
 

@@ -1,8 +1,9 @@
 /** The driver process: `node driver.js URL`. Reads one order a line, prints one answer a line. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { connect, type PlanRef } from "@pawl/sdk";
+import { connect, type StartOptions } from "@pawl/sdk";
 import type { DriverAnswer, DriverOrder } from "./driver-orders.js";
+import { mapFan, threeSteps } from "./functions.js";
 import { percentile, round } from "./percentile.js";
 import { type Content, chainPlan, fanPlan, makeContent, queuePlan } from "./workload.js";
 
@@ -14,11 +15,14 @@ function print(message: unknown): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
+/** Starts a run and gives its output. */
+type Execute = (input: Content, options: StartOptions) => Promise<Content>;
+
 /** Starts one run and checks its output; the answer is how long it took, or undefined when it came out wrong. */
-async function runOnce(plan: PlanRef<Content, Content>): Promise<number | undefined> {
+async function runOnce(execute: Execute): Promise<number | undefined> {
   const startMs = performance.now();
   const input = makeContent();
-  const output = await client.execute(plan, input, { runId: randomUUID() });
+  const output = await execute(input, { runId: randomUUID() });
   return output.content === input.content ? performance.now() - startMs : undefined;
 }
 
@@ -52,8 +56,14 @@ class Tally {
   }
 }
 
+const loads: Readonly<Record<"queue" | "chain" | "steps", Execute>> = {
+  queue: (input, options) => client.execute(queuePlan, input, options),
+  chain: (input, options) => client.execute(chainPlan, input, options),
+  steps: (input, options) => client.execute(threeSteps, input, options),
+};
+
 async function load(order: Extract<DriverOrder, { kind: "load" }>): Promise<DriverAnswer> {
-  const plan = order.plan === "queue" ? queuePlan : chainPlan;
+  const execute = loads[order.plan];
   const beginMs = performance.now();
   const measureFromMs = beginMs + order.warmUpMs;
   const endMs = measureFromMs + order.measureMs;
@@ -62,7 +72,7 @@ async function load(order: Extract<DriverOrder, { kind: "load" }>): Promise<Driv
   const tally = new Tally();
   const lane = async (): Promise<void> => {
     for (;;) {
-      const tookMs = await runOnce(plan);
+      const tookMs = await runOnce(execute);
       const nowMs = performance.now();
       if (nowMs >= endMs) {
         return;
@@ -80,10 +90,14 @@ async function load(order: Extract<DriverOrder, { kind: "load" }>): Promise<Driv
 
 async function fan(order: Extract<DriverOrder, { kind: "fan" }>): Promise<DriverAnswer> {
   const plan = fanPlan(order.width);
+  const execute: Execute = (input, options) =>
+    order.by === "plan"
+      ? client.execute(plan, input, options)
+      : client.execute(mapFan, { ...input, width: order.width }, options);
   const tally = new Tally();
   const beginMs = performance.now();
   for (let index = 0; index < order.times; index++) {
-    tally.add(await runOnce(plan));
+    tally.add(await runOnce(execute));
   }
   return tally.answer((performance.now() - beginMs) / 1000);
 }

@@ -7,6 +7,11 @@ export interface Floor {
   readonly timersKnownSecondsMax?: number;
   readonly idleRssMbMax?: number;
   readonly rssMbMax?: number;
+  readonly lastToFirstRatioMax?: number;
+  readonly coldResumeMsMax?: number;
+  readonly warmMsAt10000Max?: number;
+  readonly coldMsAt10000Max?: number;
+  readonly allFinishedSecondsMax?: number;
 }
 
 /** Floors by bench and load. */
@@ -16,6 +21,12 @@ export const floors: Readonly<Record<string, Floor>> = {
   "chain saturated": { perSecMin: 7_000 },
   "chain single": { p50MsMax: 3.5 },
   "fan single": { secondsMax: 0.1 },
+  "steps saturated": { perSecMin: 6_000 },
+  "steps single": { p50MsMax: 2.5 },
+  "mapfan single": { secondsMax: 0.2 },
+  "history single": { secondsMax: 5, lastToFirstRatioMax: 1.1, coldResumeMsMax: 150 },
+  "wake single": { warmMsAt10000Max: 5, coldMsAt10000Max: 150 },
+  "parked restart": { firstServedSecondsMax: 1, allFinishedSecondsMax: 5 },
   "open restart": {
     firstServedSecondsMax: 1,
     timersKnownSecondsMax: 1,

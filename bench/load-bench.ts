@@ -10,7 +10,7 @@ import { type System, startSystem } from "./system.js";
 
 /** A closed loop over one plan. */
 export interface LoadCase {
-  readonly bench: "queue" | "chain";
+  readonly bench: "queue" | "chain" | "steps";
   readonly load: "saturated" | "single";
   readonly inFlight: number;
   readonly slots: number;

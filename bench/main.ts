@@ -2,14 +2,20 @@
 import { parseArgs } from "node:util";
 import { measureFan } from "./fan-bench.js";
 import { type Figures, missedFloors } from "./floors.js";
+import { measureHistory } from "./history-bench.js";
 import { measureLoad } from "./load-bench.js";
 import { measureOpen } from "./open-bench.js";
+import { measureParked } from "./parked-bench.js";
+import { measureWake } from "./wake-bench.js";
 
 /** Measures all loads of one bench; `mini` takes seconds and says nothing about speed. */
 type Bench = (mini: boolean) => AsyncIterable<Figures>;
 
 /** In flight under `single` is one; the warm-up is long enough for the compiler to have settled. */
-async function* measureLoads(bench: "queue" | "chain", mini: boolean): AsyncIterable<Figures> {
+async function* measureLoads(
+  bench: "queue" | "chain" | "steps",
+  mini: boolean,
+): AsyncIterable<Figures> {
   const times = mini ? { warmUpMs: 500, measureMs: 1_000 } : { warmUpMs: 8_000, measureMs: 32_000 };
   yield await measureLoad({
     bench,
@@ -22,11 +28,32 @@ async function* measureLoads(bench: "queue" | "chain", mini: boolean): AsyncIter
   yield await measureLoad({ bench, load: "single", inFlight: 1, slots: 16, ...single });
 }
 
+function fanSize(mini: boolean): { readonly width: number; readonly times: number } {
+  return mini ? { width: 50, times: 3 } : { width: 1000, times: 60 };
+}
+
 const benches: Readonly<Record<string, Bench>> = {
   queue: (mini) => measureLoads("queue", mini),
   chain: (mini) => measureLoads("chain", mini),
   fan: async function* (mini) {
-    yield await measureFan(mini ? { width: 50, times: 3 } : { width: 1000, times: 60 });
+    yield await measureFan({ by: "plan", ...fanSize(mini) });
+  },
+  steps: (mini) => measureLoads("steps", mini),
+  mapfan: async function* (mini) {
+    yield await measureFan({ by: "function", ...fanSize(mini) });
+  },
+  history: async function* (mini) {
+    yield await measureHistory(
+      mini ? { steps: 2_000, stopAt: 1_900 } : { steps: 10_000, stopAt: 9_500 },
+    );
+  },
+  wake: async function* (mini) {
+    yield await measureWake(
+      mini ? { steps: [10, 100], wakes: 3 } : { steps: [10, 1_000, 10_000], wakes: 21 },
+    );
+  },
+  parked: async function* (mini) {
+    yield await measureParked({ runs: mini ? 200 : 10_000 });
   },
   open: async function* (mini) {
     yield await measureOpen({ runs: mini ? 500 : 100_000 });

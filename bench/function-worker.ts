@@ -1,0 +1,19 @@
+/** A worker of functions: `node function-worker.js URL SLOTS`. Serves when told `"serve"` on standard input; ends when that closes. */
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { connect } from "@pawl/sdk";
+import { history, parked, sharedMs, wake } from "./functions.js";
+
+const [url = "", slots = "1"] = process.argv.slice(2);
+const client = connect({ url });
+await client.api.admin.getServerInfo({});
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
+const lines = createInterface({ input: process.stdin });
+lines.once("line", () => {
+  const ms = sharedMs();
+  void client
+    .worker({ serve: [history, wake, parked], slots: Number(slots) })
+    .then(() => process.stdout.write(`${JSON.stringify({ serving: true, ms })}\n`));
+});
+await once(lines, "close");
+await client.close({ drainMs: 0 });
