@@ -117,6 +117,17 @@ describe("a revised proposal", () => {
     ]);
   });
 
+  it("is none of another run's, whatever this one has under its number", () => {
+    held()
+      .given(proposed())
+      .when({ ...revised, revisesOf: 2 }, robot)
+      .rejects("PAWL_PROPOSAL_NOT_FOUND");
+    held()
+      .given(proposed())
+      .when({ ...revised, revisesOf: 1 }, robot)
+      .records(event);
+  });
+
   it("takes back an approval that was not used", () => {
     const { state } = held().given(proposed(), approved()).when(revised, robot).records(event).go();
     expect(state.proposals[0]).toMatchObject({ status: REVOKED, revisedBy: 1 });

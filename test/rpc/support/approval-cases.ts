@@ -70,6 +70,10 @@ const proposeCases: readonly Case[] = [
   propose("NOT_FOUND PAWL_PROPOSAL_NOT_FOUND", (world) => ({
     ...{ ...action, holder: holder(world), key: "other", revises: world.proposalId },
   })),
+  propose("NOT_FOUND PAWL_PROPOSAL_NOT_FOUND", (world) => ({
+    ...{ ...action, holder: holder(world) },
+    revises: `9${world.proposalId}`,
+  })),
   propose("FAILED_PRECONDITION PAWL_LEASE_LOST", (world) => ({ ...action, holder: lost(world) })),
   propose("FAILED_PRECONDITION PAWL_RUN_OVER", ({ done }) => ({
     ...action,

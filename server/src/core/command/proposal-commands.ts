@@ -34,6 +34,8 @@ export interface ProposeAction {
   readonly display: ProposalDisplayShape | undefined;
   /** Number of the proposal that it revises. */
   readonly revises: number | undefined;
+  /** Number of the aggregate that the id of that proposal names; absent: this one. */
+  readonly revisesOf?: number | undefined;
 }
 
 /** Names a proposal of an aggregate that is found by its number: it must be of this namespace. */

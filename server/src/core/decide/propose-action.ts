@@ -19,8 +19,8 @@ import { otherAction, proposalClosed } from "./proposal-refusals.js";
 import { wakeWaiters } from "./wake-waiters.js";
 
 /**
- * Proposes an action. Refusals, in order: no lease, no task, run over or asked to stop, lease lost, another action under the same
- * key, nothing that may be revised, operation intended already, too many proposals, a guard on a read that was not recorded.
+ * Proposes an action. Refusals, in order: no lease, no task, run over or asked to stop, lease lost, a proposal to revise that is another aggregate's, another
+ * action under the same key, nothing that may be revised, operation intended already, too many proposals, a guard on a read that was not recorded.
  * The same action again is answered `existing`, with what became of it.
  */
 export function decideProposeAction(
@@ -34,6 +34,10 @@ export function decideProposeAction(
     return reject(refusal);
   }
   const identity = keyOfOperation(run, found?.spec, command, ctx);
+  const { revises, revisesOf = ctx.runNumber } = command;
+  if (revises !== undefined && revisesOf !== ctx.runNumber) {
+    return reject(notFound("proposal", `${revises}`)); // Its number here is another proposal's.
+  }
   const known = findProposed(run, identity.key, command.revises);
   if (known !== undefined) {
     return equalBytes(known.declaration.fingerprint, command.fingerprint)

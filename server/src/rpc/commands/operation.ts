@@ -102,11 +102,6 @@ function readProposal(
   return { proposal, proposalOf: runNumber };
 }
 
-/** The proposal that a request names; undefined when it names none. */
-export function readProposalNumber(proposalId: string, field: string): number | undefined {
-  return proposalId === "" ? undefined : parseProposalId(proposalId, field).proposal;
-}
-
 const noGuards: readonly GuardNow[] = [];
 
 function readGuardValues(guards: readonly GuardNow[]): readonly GuardNow[] {

@@ -23,7 +23,7 @@ import {
   requirePresent,
   requireText,
 } from "../validate/fields.js";
-import { readProposalNumber } from "./operation.js";
+import { parseProposalId } from "../views/proposal-id.js";
 
 type ProposeActionRequest = MessageShape<typeof ProposeActionRequestSchema>;
 
@@ -70,8 +70,21 @@ export function proposeCommand(request: ProposeActionRequest, parts: ProposalPar
     expiresInMs: readExpiry(request),
     guards: readGuards(request.guards, scope),
     display: readDisplay(request.display),
-    revises: readProposalNumber(request.revises, "revises"),
+    ...readRevised(request.revises),
   };
+}
+
+const revisesNone: Pick<ProposeAction, "revises" | "revisesOf"> = {
+  revises: undefined,
+  revisesOf: undefined,
+};
+
+function readRevised(proposalId: string): Pick<ProposeAction, "revises" | "revisesOf"> {
+  if (proposalId === "") {
+    return revisesNone;
+  }
+  const { runNumber, proposal } = parseProposalId(proposalId, "revises");
+  return { revises: proposal, revisesOf: runNumber };
 }
 
 /** Scope of a proposed operation. @throws RejectionError PAWL_INVALID_FIELD for an unknown one. */
