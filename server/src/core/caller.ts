@@ -32,7 +32,7 @@ export const kernelCaller: Caller = { principal: "", roles: [], authenticated: t
 
 /**
  * What a principal may do now, for decisions that rest on what it did earlier (an approval counts only while its approver still
- * stands). Undefined: no live credential names it in that namespace.
+ * stands). Undefined: no live credential lets it decide in that namespace.
  */
 export type StandingOf = (namespace: string, principal: string) => readonly string[] | undefined;
 

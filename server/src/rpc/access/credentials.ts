@@ -1,3 +1,4 @@
+import { accessOf } from "../../access/access-table.js";
 import { everyNamespace } from "../../access/roles.js";
 import { matchesSecret, parseToken } from "../../access/token.js";
 import type { TokenEntry } from "../../access/token-entry.js";
@@ -24,6 +25,9 @@ interface KnownSecret {
   readonly hash: Buffer;
   readonly credential: Credential;
 }
+
+/** Roles that may decide about proposals. */
+const deciders = accessOf("pawl.v1.ApprovalService", "DecideProposal")?.roles ?? [];
 
 /** Compared with when the id is unknown, so that this takes as long. */
 const nobodysHash = Buffer.alloc(32);
@@ -109,7 +113,10 @@ export class Credentials {
     }
   }
 
-  /** What principals may do now, for decisions that rest on what they did earlier. */
+  /**
+   * What principals may do now, for decisions that rest on what they did earlier. A credential with which one may not decide about proposals
+   * (any more) gives no standing, whatever else it opens and whatever it bears of the roles that proposals ask for.
+   */
   readonly standingOf: StandingOf = (namespace, principal) => {
     if (!this.#isRequired) {
       return localStanding(namespace, principal);
@@ -117,7 +124,8 @@ export class Credentials {
     const roles = new Set<string>();
     for (const { credential } of this.#byProof.values()) {
       if (credential.principal === principal && credential.expiresAtMs > this.#now()) {
-        for (const role of credential.rolesIn(namespace)) {
+        const held = credential.rolesIn(namespace);
+        for (const role of deciders.some((decider) => held.includes(decider)) ? held : []) {
           roles.add(role);
         }
       }
