@@ -43,6 +43,26 @@ function runRowOf(memory: MemoryKernel, number: number): ReturnType<typeof readR
   return readRow(memory.kernel.runs.source, number);
 }
 
+describe("the bytes that are in no rows", () => {
+  it("are never fewer than none, and as many after a restart as before it", async () => {
+    const memory = await MemoryKernel.create();
+    const unsaved = (): number => memory.kernel.checkpointer.unsavedBytes;
+    for (let index = 0; index < 20; index++) await finish(memory, `r${index}`);
+    expect(unsaved()).toBeGreaterThan(2_000);
+    await memory.time.advance(2000);
+    // What is left is the seal of what was saved.
+    const left = unsaved();
+    expect(left).toBeGreaterThan(0);
+    memory.powerCut();
+    await memory.open();
+    await memory.time.settle();
+    expect(unsaved()).toBeGreaterThanOrEqual(left);
+    await finish(memory, "more");
+    await memory.time.advance(2000);
+    expect(unsaved()).toBeGreaterThan(0);
+  });
+});
+
 describe("when rows are written", () => {
   it("writes no row of a run before the oldest change is a second old", async () => {
     const memory = await MemoryKernel.create();

@@ -11,7 +11,7 @@ import type { Turn } from "../turn.js";
 import { Borders } from "./borders.js";
 import { type BatchSource, CheckpointBatch, isOver } from "./checkpoint-batch.js";
 import { batchBytes, type CheckpointOptions, resolveOptions } from "./checkpoint-options.js";
-import { DirtyRuns } from "./dirty-runs.js";
+import { DirtyRuns, unsavedBytesOf } from "./dirty-runs.js";
 import { Evictor } from "./evictor.js";
 import { KeyMaker } from "./key-maker.js";
 import { LogMarks } from "./log-marks.js";
@@ -149,7 +149,7 @@ export class Checkpointer implements LoopListener {
   open(): void {
     this.#isOpen = true;
     // What the tail told again although rows knew it already is not unsaved.
-    this.#unsavedBytes = this.#dirty.unsavedBytes();
+    this.#unsavedBytes = this.#dirty.unsavedBytes() + unsavedBytesOf(this.#storeRun);
     this.#resumeStarts();
     this.#consider();
   }

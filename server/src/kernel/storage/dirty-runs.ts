@@ -71,6 +71,11 @@ export class DirtyRuns {
   }
 }
 
+/** Bytes of the events of a run that are in no rows. */
+export function unsavedBytesOf({ slices }: Resident): number {
+  return slices.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
 /** Runs in order. What is taken from its front costs nothing more, however long it is. */
 class Queue {
   #runs: Resident[] = [];
@@ -121,10 +126,8 @@ class Queue {
 
   unsavedBytes(): number {
     let bytes = 0;
-    for (const { slices } of this.values()) {
-      for (const slice of slices) {
-        bytes += slice.bytes.length;
-      }
+    for (const resident of this.values()) {
+      bytes += unsavedBytesOf(resident);
     }
     return bytes;
   }
