@@ -410,12 +410,12 @@ export class AttemptContext implements TaskContext {
     return new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false });
   }
 
-  protected track<T>(call: string, run: () => Promise<T>): Promise<T> {
+  protected track<T>(call: string, run: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
     const misplaced = this.insideStep(call);
     if (misplaced !== undefined) {
       return Promise.reject(misplaced);
     }
-    const tracked = this.options.state.track(call, run);
+    const tracked = this.options.state.track(call, run, isWanted);
     // A call that nobody awaits is reported when the handler returns; until then its failure must not end the process.
     tracked.catch(() => undefined);
     return tracked;

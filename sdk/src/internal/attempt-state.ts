@@ -4,6 +4,14 @@ import { PawlError } from "../errors.js";
 import { makeController } from "./controller.js";
 import type { Waiting } from "./waiting.js";
 
+/** A `ctx` call that has not ended. */
+interface OpenCall {
+  /** What is called, for people. */
+  readonly call: string;
+  /** False once nobody waits for it. Absent: somebody does. */
+  readonly isWanted: (() => boolean) | undefined;
+}
+
 /**
  * Where an attempt stands: asked to stop or not, over or not, returned or not. Every call of its `ctx` passes through
  * here.
@@ -20,7 +28,7 @@ export class AttemptState {
   #poison: PawlError | undefined;
   #isOver = false;
   #isReturned = false;
-  readonly #open = new Map<object, string>();
+  readonly #open = new Set<OpenCall>();
 
   /** Made on first need: most handlers never look at it. */
   get signal(): AbortSignal {
@@ -108,7 +116,9 @@ export class AttemptState {
 
   /** Names of `ctx` calls that have not ended, waits apart: a wait that nobody needs any more is none. */
   get openCalls(): string[] {
-    return [...this.#open.values()];
+    return [...this.#open].flatMap(({ call, isWanted }) =>
+      isWanted === undefined || isWanted() ? [call] : [],
+    );
   }
 
   /**
@@ -128,12 +138,12 @@ export class AttemptState {
     }
   }
 
-  /** Runs a `ctx` call, which counts as open until it ends. */
-  async track<T>(call: string, run: () => Promise<T>): Promise<T> {
+  /** Runs a `ctx` call, which counts as open until it ends, or, when that is given, is not wanted any more. */
+  async track<T>(call: string, run: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
     if (this.isDropped) return never();
     this.assertUsable(call);
-    const mark = {};
-    this.#open.set(mark, call);
+    const mark = { call, isWanted };
+    this.#open.add(mark);
     try {
       const value = await run();
       // Whoever went on after the end would act on what does not count any more.

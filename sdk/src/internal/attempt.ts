@@ -95,13 +95,14 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
         running = served.handler(ctx, input);
         Promise.resolve(running).then((value) => resolve({ returned: value }), reject);
       }),
-  );
+  ).finally(() => {
+    if (ctx instanceof FunctionContext && !state.isDropped) ctx.close();
+  });
   if ("waits" in ended) {
     warnWhenGoingOn(running, offer);
     return { case: "suspend", ...ended };
   }
   const { returned } = ended;
-  if (ctx instanceof FunctionContext) ctx.close();
   state.returned();
   const open = state.openCalls;
   if (open.length > 0) {

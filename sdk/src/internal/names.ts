@@ -13,7 +13,7 @@ export class Names {
    */
   take(what: string, name: string, key: string | undefined): () => void {
     const identity = JSON.stringify([what, name, key ?? null]);
-    const here = new Error("used here");
+    const here = callFrom();
     const first = this.#uses.get(identity);
     if (first !== undefined) {
       const shown = key === undefined ? `"${name}"` : `"${name}" with key "${key}"`;
@@ -27,6 +27,18 @@ export class Names {
     this.#uses.set(identity, here);
     return () => this.#uses.delete(identity);
   }
+}
+
+/** How deep the code of a call may lie below the SDK's own frames. */
+const FRAMES = 24;
+
+/** Where a call comes from. */
+function callFrom(): Error {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = FRAMES;
+  const here = new Error("used here");
+  Error.stackTraceLimit = stackTraceLimit;
+  return here;
 }
 
 /** The line of user code that made the call. */

@@ -6,6 +6,7 @@ import { Draining } from "../../abort-reasons.js";
 import type { ApproveOptions, Said } from "../../approval.js";
 import type { PerformOptions, SleepOptions, StepOptions, StepScope } from "../../context.js";
 import type { Duration } from "../../duration.js";
+import { DefinitionInvalid } from "../../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../../messages.js";
 import type { Operation } from "../../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
@@ -26,7 +27,7 @@ import { fromFailure } from "../failure.js";
 import { checkId } from "../ids.js";
 import { Names } from "../names.js";
 import type { Ledger } from "../perform.js";
-import { buildTask } from "../plan-message.js";
+import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
 import { validate } from "../validate.js";
@@ -37,7 +38,17 @@ import { Calls } from "./calls.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
-import { inScope, itemPath, scopedName, scopeOf } from "./scopes.js";
+import {
+  bounded,
+  callName,
+  currentScope,
+  inScope,
+  itemPath,
+  type OpenAsk,
+  Scope,
+  scopedName,
+  scopeOf,
+} from "./scopes.js";
 import { Turns } from "./turns.js";
 
 type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
@@ -49,17 +60,22 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   readonly #calls: Calls;
   readonly #names = new Names();
   readonly #openCalls: ReadonlySet<string>;
-  /** Open calls by the path that they were made under. */
-  readonly #callsUnder = new Map<string, Set<string>>();
+  /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
+  readonly #root: string;
 
   constructor(options: AttemptContextOptions) {
     super(options);
     const { offer, state, lease, port, onSuspend } = options;
     this.#openCalls = new Set(offer.openCalls);
+    this.#root = offer.task === MAIN_TASK ? "" : offer.task;
     this.#calls = new Calls({ lease, port, state });
     this.#turns = new Turns({
       outcomes: offer.outcomes,
       seenThrough: offer.seenThrough,
+      recordedThrough: Math.max(
+        0,
+        ...[offer.outcomes, offer.steps].map((records) => records.at(-1)?.number ?? 0),
+      ),
       declare: (waits) =>
         void port.declareWaits(lease, [...waits]).then(({ rejection }) => {
           if (rejection === undefined) return;
@@ -184,15 +200,14 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     make: () => WaitCall,
     read: (outcome: WaitOutcome) => T | Promise<T>,
   ): Promise<T> {
-    const { state } = this.options;
-    if (state.isDropped) return never();
+    if (this.#isForgotten()) return never();
     const wait = async (): Promise<T> => {
       const call = make();
       this.#assertMayWait(`wait "${call.name}"`);
       checkId(call.name, "the name of a wait");
       if (call.key !== undefined) checkId(call.key, "the key of a wait");
       this.#names.take("wait", call.name, call.key);
-      const outcome = await this.#turns.ask(call.name, call.key, call);
+      const outcome = await this.#ask(call.name, call.key, call);
       return this.#turns.blocking(async () => read(outcome));
     };
     return quiet(wait());
@@ -203,16 +218,18 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     input?: Sent,
     options: CallOptions = {},
   ): Promise<Output> {
-    if (this.options.state.isDropped) return never();
+    if (this.#isForgotten()) return never();
     return quiet(this.#call<Output>(task, input, options));
   }
 
   async #call<Output>(task: TaskRef, input: unknown, options: CallOptions): Promise<Output> {
     const { key, ...schedule } = options;
     this.#assertMayWait(`call "${task.name}"`);
+    if (key !== undefined) checkId(key, "the key of a call");
     const path = scopeOf(this);
-    const own = key === undefined ? task.name : `${task.name}/${checkId(key, "the key of a call")}`;
-    const name = path === "" ? own : scopedName(path, own);
+    const around =
+      this.#root === "" || path === "" ? `${this.#root}${path}` : `${this.#root}/${path}`;
+    const name = callName(around, task.name, key);
     this.#names.take("call", name, undefined);
     if (!this.#openCalls.has(name) && !this.#turns.hasEnded(name)) {
       const what = `the input of task "${task.name}"`;
@@ -224,21 +241,40 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
             );
       this.#calls.call(buildTask(name, { task, input: checked, ...schedule }));
     }
-    this.#note(path, name);
-    const { outcome } = await this.#turns.ask(name, undefined, undefined);
-    this.#callsUnder.get(path)?.delete(name);
+    const { outcome } = await this.#ask(name, undefined, undefined);
     const end = outcome.case === "call" ? outcome.value.end : { case: undefined };
     if (end.case === "failure") {
       throw new CallFailed(name, fromFailure(end.value));
     }
-    const output = end.case === "output" ? await this.options.load(end.value) : undefined;
+    const stored = end.case === "output" ? end.value : undefined;
+    const output = await this.#turns.blocking(() => this.options.load(stored));
     // The worker that served it has checked the output against its schema.
     return decodePayload(output, `the output of task "${name}"`) as Output;
   }
 
-  #note(path: string, name: string): void {
-    const under = this.#callsUnder.get(path) ?? new Set();
-    this.#callsUnder.set(path, under.add(name));
+  /** Waits for something that ends outside, until its item is given up. */
+  async #ask(
+    name: string,
+    key: string | undefined,
+    call: WaitCall | undefined,
+  ): Promise<WaitOutcome> {
+    const open = currentScope(this)?.open;
+    const asked: OpenAsk = { isCall: call === undefined, name, key };
+    open?.add(asked);
+    const outcome = await this.#turns.ask(name, key, call);
+    open?.delete(asked);
+    return outcome;
+  }
+
+  /** Code that was dropped, or whose item nobody waits for any more, goes on no further. */
+  #isForgotten(): boolean {
+    return this.options.state.isDropped || currentScope(this)?.isGivenUp === true;
+  }
+
+  protected override track<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const scope = currentScope(this);
+    if (scope === undefined) return super.track(call, run);
+    return scope.isGivenUp ? never() : super.track(call, run, () => !scope.isGivenUp);
   }
 
   map<Item, Value>(
@@ -247,29 +283,39 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     options: MapOptions<Item>,
     run: (item: Item, key: string) => Promise<Value>,
   ): Promise<readonly MapItem<Value>[]> {
+    if (this.#isForgotten()) return never();
     const outer = scopeOf(this);
+    const around = currentScope(this);
+    const scopes = new Map<string, Scope>();
     const map = async (): Promise<readonly MapItem<Value>[]> => {
+      this.#assertMayWait(`map "${name}"`);
       this.#names.take("map", scopedName(outer, checkId(name, "the name of a map")), undefined);
       return mapItems({
         name,
         items,
         options,
-        run: (item, key) => inScope(this, itemPath(outer, name, key), async () => run(item, key)),
-        giveUp: (keys) => this.#giveUp(keys.map((key) => itemPath(outer, name, key))),
+        run: (item, key) => {
+          const scope = new Scope(this, itemPath(outer, name, key), around);
+          scopes.set(key, scope);
+          return inScope(scope, async () => run(item, key)).finally(() => {
+            scope.leave();
+            scopes.delete(key);
+          });
+        },
+        giveUp: () => this.#giveUp([...scopes.values()]),
+        assertGoesOn: () => this.#assertGoesOn(),
       });
     };
     return quiet(map());
   }
 
-  #giveUp(paths: readonly string[]): void {
-    for (const path of paths) {
-      for (const [under, names] of this.#callsUnder) {
-        if (under !== path && !under.startsWith(`${path}/`)) continue;
-        for (const name of names) {
-          this.#turns.forgetCall(name);
-          this.#calls.cancel(name);
-        }
-        this.#callsUnder.delete(under);
+  #giveUp(scopes: readonly Scope[]): void {
+    for (const { isCall, name, key } of scopes.flatMap((scope) => scope.giveUp())) {
+      if (isCall) {
+        this.#turns.forgetCall(name);
+        this.#calls.cancel(name);
+      } else {
+        this.#turns.forgetWait(name, key);
       }
     }
   }
@@ -301,6 +347,11 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     entries: Entries,
     decide: (contest: readonly Promise<string>[]) => Promise<string>,
   ): Promise<Winner<Entries>> {
+    if (Object.keys(entries).length === 0) {
+      throw new DefinitionInvalid(
+        `Expected ${kind} "${name}" to have entries, but it has none, so nothing could win it. Give it what may end first.`,
+      );
+    }
     const settled = kind === "race" ? (won: string) => won : undefined;
     const contest = Object.entries(entries).map(([entry, promise]) =>
       Promise.resolve(promise).then(
@@ -312,7 +363,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       ),
     );
     for (const each of contest) each.catch(() => undefined);
-    const winner = await decide(contest);
+    const winner = await decide(contest).finally(() => this.#assertGoesOn());
     const recorded: string = await this.step(`$${kind}/${name}`, () => winner);
     const value = await entries[recorded];
     return { winner: recorded, value } as Winner<Entries>;
@@ -340,6 +391,13 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     return this.options.state.isDropped ? never() : quiet(this.#turns.own(run, place));
   }
 
+  /** What ended only because the attempt should stop decides nothing. */
+  #assertGoesOn(): void {
+    const { reason, poison } = this.options.state;
+    if (poison !== undefined) throw poison;
+    if (reason !== undefined && !(reason instanceof Draining)) throw reason;
+  }
+
   #assertMayWait(what: string): void {
     const { state } = this.options;
     const misplaced = this.insideStep(what);
@@ -348,10 +406,13 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
   }
 
-  #scopedOptions<Options extends { readonly key?: string }>(options: Options): Options {
+  /** The identity of an effect that reaches beyond the task is the code's own, wherever it is performed. */
+  #scopedOptions<
+    Options extends { readonly key?: string; readonly scope?: PerformOptions["scope"] },
+  >(options: Options): Options {
     const path = scopeOf(this);
-    if (path === "") return options;
-    const key = options.key === undefined ? path : scopedName(path, options.key);
+    if (path === "" || (options.scope ?? "task") !== "task") return options;
+    const key = options.key === undefined ? bounded(path) : scopedName(path, options.key);
     return { ...options, key };
   }
 

@@ -11,7 +11,9 @@ export interface MapParts<Item, Value> {
   /** Runs one item under its own names. */
   readonly run: (item: Item, key: string) => Promise<Value>;
   /** Nobody waits for what these items still do. */
-  readonly giveUp: (keys: readonly string[]) => void;
+  readonly giveUp: () => void;
+  /** Throws when the attempt should stop: what ended only for that decides nothing. */
+  readonly assertGoesOn: () => void;
 }
 
 /** Runs a map to what its join asks for. */
@@ -51,8 +53,9 @@ export async function mapItems<Item, Value>(
     };
     goOn();
   });
+  parts.assertGoesOn();
+  parts.giveUp();
   const result = keys.map((key): MapItem<Value> => ended.get(key) ?? { key, status: "missing" });
-  parts.giveUp(keys.filter((key) => !ended.has(key)));
   requireEnough(name, options, result);
   return result;
 }
@@ -63,11 +66,14 @@ function keysOf<Item>(
   keyOf: (item: Item) => string,
 ): readonly string[] {
   const keys = items.map((item) => checkId(keyOf(item), `the key of an item of map "${map}"`));
-  const twice = keys.find((key, place) => keys.indexOf(key) !== place);
-  if (new Set(keys).size !== keys.length) {
-    throw new DefinitionInvalid(
-      `Expected each item of map "${map}" to have a key of its own, but "${twice}" comes twice. Choose what tells the items apart.`,
-    );
+  const seen = new Set<string>();
+  for (const key of keys) {
+    if (seen.has(key)) {
+      throw new DefinitionInvalid(
+        `Expected each item of map "${map}" to have a key of its own, but "${key}" comes twice. Choose what tells the items apart.`,
+      );
+    }
+    seen.add(key);
   }
   return keys;
 }

@@ -15,6 +15,8 @@ export interface TurnsOptions {
   readonly outcomes: readonly WaitOutcome[];
   /** `seen_through` of the offer. */
   readonly seenThrough: number;
+  /** Number of the last record that came with the offer: until the code has been given it, it goes over what was recorded. */
+  readonly recordedThrough: number;
   /** Told of waits that begin while something of the function still runs. */
   readonly declare: (waits: readonly TaskWait[]) => void;
   /** Told up to which event the code has been given outcomes, whenever that rises. */
@@ -52,11 +54,14 @@ export class Turns implements Waiting {
   readonly #suspended: Deferred<Suspension> = defer();
   #received: number;
   #lastGiven = 0;
+  /** Greatest number of what was given. */
+  #reached = 0;
   #liveNumber = LIVE_NUMBERS;
   #running = 0;
   #blocking = 0;
   #isLooking = false;
   #isDropped = false;
+  #isClosed = false;
   #linger: Timer | undefined;
   #lingerIsOver = false;
 
@@ -88,7 +93,7 @@ export class Turns implements Waiting {
 
   /** True while something that was recorded earlier has not been given yet. */
   get isReplaying(): boolean {
-    return this.#outcomes.size > 0 || this.#ready.some(({ key }) => key.number < LIVE_NUMBERS);
+    return this.#reached < this.#options.recordedThrough;
   }
 
   /** Outcomes came. One that came before is passed over. */
@@ -147,6 +152,7 @@ export class Turns implements Waiting {
    * @param recorded Its place, when it was recorded earlier.
    */
   async own<T>(run: () => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
+    if (this.#isClosed) return run();
     this.#running++;
     const given = defer<() => T>();
     given.promise.catch(() => undefined);
@@ -192,7 +198,7 @@ export class Turns implements Waiting {
   look(): void {
     this.#linger?.cancel();
     this.#linger = undefined;
-    if (!this.#isLooking && !this.#isDropped) {
+    if (!this.#isLooking && !this.#isDropped && !this.#isClosed) {
       this.#isLooking = true;
       setImmediate(() => {
         this.#isLooking = false;
@@ -211,15 +217,16 @@ export class Turns implements Waiting {
 
   /** The function has ended: nothing is looked at any more. */
   close(): void {
-    this.#isDropped = true;
+    this.#isClosed = true;
     this.#linger?.cancel();
   }
 
   #goOn(): void {
-    if (this.#isDropped || this.#blocking > 0) return;
+    if (this.#isDropped || this.#isClosed || this.#blocking > 0) return;
     const next = this.#ready.shift();
     if (next !== undefined) {
       this.#lingerIsOver = false;
+      this.#reached = Math.max(this.#reached, next.key.number);
       next.give();
       this.look();
     } else if (this.#asked.size > 0) {
