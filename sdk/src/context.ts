@@ -1,4 +1,6 @@
 import type { ApproveOptions, Said } from "./approval.js";
+import type { ChildOptions, ChildRun } from "./children.js";
+import type { StartArguments, Startable } from "./connect.js";
 import type { Duration } from "./duration.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./messages.js";
 import type { Operation } from "./operation.js";
@@ -189,6 +191,22 @@ export interface TaskContext {
     payload?: unknown,
     options?: TellRunOptions,
   ): Promise<RunSignalled>;
+  /**
+   * Starts a child run, once: a run with its own history, which ends with this one unless `parentClose` says otherwise. Code that runs again starts
+   * nothing again, and gets the same child. Its id follows from this run's id, incarnation and task, and the child's name and key.
+   *
+   * @param input JSON, at most 32 KiB.
+   * @throws Conflict when another start is recorded under the name and key; or the attempt's end.
+   */
+  startChild<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...args: StartArguments<Sent, ChildOptions>
+  ): Promise<ChildRun<Output>>;
+  /** Starts a child run, as `startChild`, and waits for its result, as `sleep` waits. */
+  child<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...args: StartArguments<Sent, ChildOptions>
+  ): Promise<Output>;
   /**
    * Asks another run of this namespace to stop, once, as `signalRun` sends: with its grace and its clean-up, as if a person had cancelled it.
    *

@@ -44,6 +44,7 @@ export {
   type RefusedOptions,
   type RetryableCallOptions,
 } from "./call-errors.js";
+export type { ChildOptions, ChildRun } from "./children.js";
 export { createPawlClient, type PawlClient, type PawlClientOptions } from "./client.js";
 export {
   type Client,

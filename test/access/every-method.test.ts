@@ -44,6 +44,7 @@ const mayCall: Readonly<Record<string, string>> = {
   RenewLeases: "w",
   RecordSteps: "w",
   RecordObligations: "w",
+  StartChildren: "w",
   GetRecords: "w",
   CallTasks: "w",
   DeclareWaits: "w",

@@ -92,5 +92,6 @@ const allEvents = [
   "signalReceived",
   "obligationMade",
   "obligationSettled",
+  "childEnded",
   "inputAnswered",
 ];

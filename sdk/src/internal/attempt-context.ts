@@ -4,6 +4,7 @@ import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
+  ChildItem,
   DependencyOutput,
   ObligationItem,
   Offer,
@@ -11,6 +12,8 @@ import type {
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../abort-reasons.js";
 import type { ApproveOptions, Said } from "../approval.js";
+import type { ChildOptions, ChildRun } from "../children.js";
+import type { StartArguments, Startable } from "../connect.js";
 import type {
   PerformOptions,
   SleepOptions,
@@ -36,6 +39,7 @@ import {
 } from "./approve.js";
 import type { AttemptPort } from "./attempt-port.js";
 import { type AttemptState, never } from "./attempt-state.js";
+import { childCall, childItem, readChild } from "./children.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
 import { Emitter } from "./emitter.js";
 import type { Lease } from "./lease.js";
@@ -86,6 +90,7 @@ export class AttemptContext implements TaskContext {
   #performed: Names | undefined;
   #approvals: Names | undefined;
   #told: Names | undefined;
+  #children: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
   #origin: Origin | undefined;
 
@@ -336,6 +341,56 @@ export class AttemptContext implements TaskContext {
   ): Promise<RunAskedToStop> {
     const make = (): ObligationItem => cancelItem({ runId, name: runId, key }, reason);
     return askedAs(await this.#tell(`cancellation of run "${runId}"`, make));
+  }
+
+  async startChild<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...[input, options = {}]: StartArguments<Sent, ChildOptions>
+  ): Promise<ChildRun<Output>> {
+    const { name = definition.name, key } = options;
+    const { obligation, runId } = await this.track(`child "${name}"`, async () => {
+      this.#children ??= new Names();
+      const giveBack = this.#children.take("child", name, key);
+      try {
+        const item = await childItem(definition, input, options);
+        const { lease, state } = this.options;
+        return readTold(await this.sendChild(item), { lease, state });
+      } catch (thrown) {
+        giveBack();
+        throw thrown;
+      }
+    });
+    let result: Promise<Output> | undefined;
+    return {
+      runId,
+      result: () => {
+        result ??= this.#childEnd<Output>(obligation);
+        return result;
+      },
+    };
+  }
+
+  async child<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...args: StartArguments<Sent, ChildOptions>
+  ): Promise<Output> {
+    return (await this.startChild(definition, ...args)).result();
+  }
+
+  /** The worker that served the child has checked its output against its schema, or there is none to check. */
+  #childEnd<Output>(obligation: number): Promise<Output> {
+    const { port } = this.options;
+    return this.waitFor(
+      () => childCall(obligation),
+      async (outcome) =>
+        (await readChild(outcome, (payload, runId) => port.load(payload, runId))) as Output,
+    );
+  }
+
+  /** Starts a child; resolves with the kernel's answer. */
+  protected sendChild(item: ChildItem): Promise<ItemAnswer> {
+    const { lease, port, state } = this.options;
+    return port.startChild(lease, item, state.seenThrough);
   }
 
   /** Tells another run something. Its answer is usually there at once; else the code waits for it. */

@@ -2,7 +2,12 @@ import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
-import type { EmitItem, ObligationItem, TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
+import type {
+  ChildItem,
+  EmitItem,
+  ObligationItem,
+  TaskWait,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -21,6 +26,10 @@ export interface AttemptPort {
   recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer>;
   /** Sends something to another run; resolves with the kernel's answer. */
   tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer>;
+  /** Starts a child run; resolves with the kernel's answer. */
+  startChild(lease: Lease, item: ChildItem, seenThrough: number): Promise<ItemAnswer>;
+  /** Brings in content of a run that is stored apart. */
+  load(payload: Payload | undefined, runId: string): Promise<Payload | undefined>;
   /** Sends progress. */
   progress(lease: Lease, progress: Payload): void;
   /** Sends live output. */

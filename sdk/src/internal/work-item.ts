@@ -3,6 +3,7 @@ import type { IntentAnswer } from "@pawl/proto/v1/operation_pb.js";
 import { LeaseLostSchema, type Rejection, RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import type {
   CallItem,
+  ChildItem,
   IntentItem,
   ObligationAnswer,
   ObligationItem,
@@ -26,6 +27,7 @@ export type ItemBody =
   | { readonly kind: "observation"; readonly message: ObservationItem }
   | { readonly kind: "reconciliation"; readonly message: ReconciliationItem }
   | { readonly kind: "obligation"; readonly message: ObligationItem }
+  | { readonly kind: "child"; readonly message: ChildItem }
   | { readonly kind: "call"; readonly message: CallItem }
   | { readonly kind: "wait"; readonly message: WaitItem }
   | { readonly kind: "report"; readonly message: ReportItem }
@@ -70,6 +72,9 @@ export function putItem(request: WorkRequest, body: ItemBody): void {
       return;
     case "obligation":
       request.obligations.push(body.message);
+      return;
+    case "child":
+      request.children.push(body.message);
       return;
     case "call":
       request.calls.push(body.message);

@@ -12,6 +12,7 @@ import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import {
   CallItemSchema,
+  type ChildItem,
   type EmitItem,
   type ObligationItem,
   ProgressItemSchema,
@@ -29,6 +30,7 @@ import type { Ledger } from "./perform.js";
 import { waitBytes } from "./send-end.js";
 import { callUnary } from "./unary.js";
 import { UnaryLedger } from "./unary-ledger.js";
+import { encodePlanOnce } from "./wire-messages.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
@@ -82,6 +84,15 @@ export class WorkPort implements AttemptPort {
       };
       this.#stream.send(lease, 500 + content, make, resolve);
     });
+  }
+
+  startChild(lease: Lease, item: ChildItem, seenThrough: number): Promise<ItemAnswer> {
+    const { handle, leaseVersion } = lease;
+    const plan = item.plan === undefined ? 0 : encodePlanOnce(item.plan).length;
+    return this.#send(lease, 500 + plan + payloadBytes(item.input), (correlation) => ({
+      kind: "child",
+      message: Object.assign(item, { handle, leaseVersion, correlation, seenThrough }),
+    }));
   }
 
   call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {

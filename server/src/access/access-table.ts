@@ -66,6 +66,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.WorkerService/RenewLeases": workers,
   "pawl.v1.WorkerService/RecordSteps": workers,
   "pawl.v1.WorkerService/RecordObligations": workers,
+  "pawl.v1.WorkerService/StartChildren": workers,
   "pawl.v1.WorkerService/GetRecords": workers,
   "pawl.v1.WorkerService/CallTasks": workers,
   "pawl.v1.WorkerService/DeclareWaits": workers,

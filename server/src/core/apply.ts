@@ -2,7 +2,11 @@ import { applyCallsCancelled, applyTasksCalled } from "./apply/calls.js";
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import { applyInputAnswered } from "./apply/inputs.js";
-import { applyObligationMade, applyObligationSettled } from "./apply/obligations.js";
+import {
+  applyChildEnded,
+  applyObligationMade,
+  applyObligationSettled,
+} from "./apply/obligations.js";
 import { applyOperationEvent } from "./apply/operations.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
@@ -219,6 +223,9 @@ function applyToRun(
       break;
     case "obligationMade":
       applyObligationMade(run, body.value, meta, hooks);
+      break;
+    case "childEnded":
+      applyChildEnded(run, body.value, meta);
       break;
     case "obligationSettled":
       applyObligationSettled(run, body.value, meta);

@@ -1,4 +1,4 @@
-import type { MakeObligation, SettleObligation } from "./command/obligation-commands.js";
+import type { EndChild, MakeObligation, SettleObligation } from "./command/obligation-commands.js";
 import type {
   IntendOperation,
   ObserveOperation,
@@ -38,6 +38,7 @@ import type {
 } from "./command/wait-commands.js";
 
 export type {
+  EndChild,
   MakeObligation,
   ObligationOrder,
   SettleObligation,
@@ -124,4 +125,5 @@ export type Command =
   | RevokeApproval
   | ExpireProposals
   | MakeObligation
-  | SettleObligation;
+  | SettleObligation
+  | EndChild;

@@ -2,6 +2,7 @@ import type { Command, StartRun } from "./command.js";
 import type { DecideContext } from "./context.js";
 import { decideCallTasks } from "./decide/call-tasks.js";
 import { decideChangeTask } from "./decide/change-task.js";
+import { decideEndChild } from "./decide/children.js";
 import { decideDecideProposal } from "./decide/decide-proposal.js";
 import { decideEndLease } from "./decide/end-lease.js";
 import {
@@ -95,6 +96,8 @@ export function decide(
       return decideMakeObligation(run, command, ctx);
     case "SettleObligation":
       return decideSettleObligation(run, command);
+    case "EndChild":
+      return decideEndChild(run, command);
   }
 }
 

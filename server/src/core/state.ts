@@ -1,5 +1,6 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type {
+  ChildEndedShape,
   ObligationDeclarationShape,
   ObligationSourceShape,
   OperationDeclarationShape,
@@ -112,6 +113,14 @@ export interface MutableRun {
   obligationsByIdentity: Map<string, number>;
   /** Derived: numbers of those that no receiver has answered yet. */
   openObligations: Set<number>;
+  /** The run that started it as its child, by its obligation; undefined: no run did. */
+  parent: ObligationSourceShape | undefined;
+  /** Derived: true once its end was told to its parent, or is about to be. */
+  toldParent: boolean;
+  /** Derived: numbers of the obligations by which children were started that have not ended, and end with this run. */
+  openChildren: Set<number>;
+  /** Derived: those among them whose parent, this run, has ended or begun once more: they are to be ended. */
+  strayChildren: Set<number>;
 }
 
 /** That a run is paused. */
@@ -329,6 +338,11 @@ export interface MutableObligation {
   settledEvent: number;
   /** True when an earlier incarnation made it: no code of this one asks for it. */
   earlier: boolean;
+  /** How the child ended that it started; undefined while it has not. */
+  ended: ChildEndedShape | undefined;
+  /** Event number of that; 0: it has not. */
+  endedEvent: number;
+  endedAtMs: number;
 }
 
 /** A signal. */
@@ -433,6 +447,11 @@ export function obligationIdentity({
   readonly order: { readonly case: string | undefined };
 }): string {
   return `${order.case} ${stepIdentity(task, name, key)}`;
+}
+
+/** True for what the kernel owes by itself, about parents and children: code cannot ask for it, so it has no identity. */
+export function isKernels({ name }: Pick<Obligation["declaration"], "name">): boolean {
+  return name === "";
 }
 
 /** By what a signal is known when it comes again: the id of its request, or the obligation of the run that sent it. Ids hold no NUL. */

@@ -85,11 +85,12 @@ export const obligationTransitions: TransitionTable<ObligationStatus> = new Map<
   ObligationStatus,
   readonly ObligationStatus[]
 >([
-  [B.OPEN, [B.DELIVERED, B.RUN_OVER, B.NOT_FOUND, B.FULL]],
+  [B.OPEN, [B.DELIVERED, B.RUN_OVER, B.NOT_FOUND, B.FULL, B.EXISTS]],
   [B.DELIVERED, []],
   [B.RUN_OVER, []],
   [B.NOT_FOUND, []],
   [B.FULL, []],
+  [B.EXISTS, []],
 ]);
 
 /** True when `to` may follow `from`. */

@@ -12,6 +12,8 @@ export function describeSubject(subject: WaitSubject | DeclaredSubject): string 
       return "timer";
     case "proposal":
       return `proposal ${"proposal" in subject ? subject.proposal : subject.value.proposal}`;
+    case "child":
+      return `child ${"value" in subject ? subject.value.obligation : subject.obligation}`;
     case "obligation":
       return `obligation ${"value" in subject ? subject.value.obligation : subject.obligation}`;
     case "signal":
@@ -31,6 +33,8 @@ export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): 
   switch (subject.case) {
     case "proposal":
       return `proposal:${subject.value.proposal}`;
+    case "child":
+      return `child:${subject.value.obligation}`;
     case "obligation":
       return `obligation:${subject.value.obligation}`;
     case "signal":

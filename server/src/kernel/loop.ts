@@ -77,6 +77,9 @@ export class Loop {
       findSender: (runNumber) => findForWork(this, runNumber),
       findReceiver: (target) => this.find(target),
       decideOn: (resident, command, caller) => this.decideOn(resident, command, caller),
+      begin: (target, command, caller) =>
+        this.#parts.isLagging() ? undefined : this.#beginner.withoutState(target, command, caller),
+      plans: this.plans.recorded,
       isWorking: () => this.#failure === undefined && this.#held === undefined,
       schedule: () => this.schedule(),
       fail: (error) => this.fail(error),

@@ -1,6 +1,9 @@
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
+import type { PlanSource } from "../core/apply.js";
 import type { Caller } from "../core/caller.js";
-import type { Command } from "../core/command.js";
+import type { Command, StartRun } from "../core/command.js";
 import type { RejectionReason } from "../core/rejection.js";
 import type { Obligation, Run } from "../core/state.js";
 import { StoreDamaged } from "../log/store-errors.js";
@@ -19,6 +22,10 @@ export interface ObligationsParts {
   /** Finds a run by its id; may throw, and its promise may reject. */
   readonly findReceiver: (target: Target) => Found;
   readonly decideOn: (resident: Resident, command: Command, caller?: Caller) => Outcome;
+  /** Begins a run that does not exist; undefined: not now, since the kernel is behind. */
+  readonly begin: (target: Target, command: StartRun, caller: Caller) => Outcome | undefined;
+  /** The compiled form of a recorded plan. */
+  readonly plans: PlanSource;
   /** False once nothing is decided any more. */
   readonly isWorking: () => boolean;
   readonly schedule: () => void;
@@ -43,6 +50,8 @@ const answers: Readonly<Partial<Record<RejectionReason, ObligationStatus>>> = {
   PAWL_RUN_OVER: ObligationStatus.RUN_OVER,
   PAWL_OVERLOADED: ObligationStatus.FULL,
   PAWL_TOO_LARGE: ObligationStatus.FULL,
+  PAWL_RUN_EXISTS: ObligationStatus.EXISTS,
+  PAWL_RUN_NOT_FOUND: ObligationStatus.NOT_FOUND,
 };
 
 /**
@@ -152,19 +161,33 @@ export class Obligations {
   #payTo(receiver: Resident | undefined, sender: Resident, debt: Debt): void {
     const { obligation: number } = debt;
     const obligation = sender.run.obligations[number];
-    const order = obligation === undefined ? undefined : commandOf(sender, obligation);
+    const order =
+      obligation === undefined ? undefined : commandOf(sender, obligation, this.#parts.plans);
     if (obligation === undefined || order === undefined) {
       return;
     }
-    const status =
-      receiver === undefined
-        ? ObligationStatus.NOT_FOUND
-        : answerOf(this.#parts.decideOn(receiver, order, callerOf(obligation)));
+    const status = this.#tell(receiver, order, { debt, caller: callerOf(obligation) });
     if (status === undefined) {
       this.#holdFor(debt, againMs);
       return;
     }
     this.#parts.decideOn(sender, { kind: "SettleObligation", obligation: number, status });
+  }
+
+  #tell(
+    receiver: Resident | undefined,
+    order: Command,
+    { debt, caller }: { readonly debt: Debt; readonly caller: Caller },
+  ): ObligationStatus | undefined {
+    if (receiver !== undefined) {
+      return answerOf(this.#parts.decideOn(receiver, order, caller));
+    }
+    if (order.kind !== "StartRun") {
+      return ObligationStatus.NOT_FOUND;
+    }
+    const { namespace, runId } = debt;
+    const outcome = this.#parts.begin({ kind: "run", namespace, runId }, order, caller);
+    return outcome === undefined ? undefined : answerOf(outcome);
   }
 
   /** Waits for a run to be read. */
@@ -229,10 +252,12 @@ function callerOf({ declaration }: Obligation): Caller {
 }
 
 function commandOf(
-  { number: run, run: { runId } }: Resident,
+  { number: run, run: sender }: Resident,
   { number, declaration }: Obligation,
+  plans: PlanSource,
 ): Command | undefined {
   const { order } = declaration;
+  const { runId } = sender;
   const common = { expectedVersion: undefined, from: { run, obligation: number, runId } };
   switch (order.case) {
     case "signal": {
@@ -241,7 +266,35 @@ function commandOf(
     }
     case "cancel":
       return { kind: "CancelRun", reason: order.value.reason, ...common };
+    case "terminate":
+      return { kind: "TerminateRun", expectedVersion: undefined, reason: order.value.reason };
+    case "child":
+      return startOf(sender, declaration, { parent: common.from, plans });
+    case "ended": {
+      const { child, status, output, failure } = order.value;
+      const ended = { status, output, failure: failure as FailureShape | undefined };
+      return { kind: "EndChild", obligation: child, childRunId: runId, ...ended };
+    }
     case undefined:
       return undefined;
   }
+}
+
+/** A child takes over its parent's trace. */
+function startOf(
+  { namespace, traceparent }: Run,
+  { runId, order }: Obligation["declaration"],
+  { parent, plans }: { readonly parent: StartRun["parent"]; readonly plans: PlanSource },
+): StartRun | undefined {
+  if (order.case !== "child" || order.value.plan === undefined) {
+    return undefined;
+  }
+  const { workflow, plan, input, fingerprint } = order.value;
+  return {
+    ...{ kind: "StartRun", namespace, runId, workflow, input, fingerprint, traceparent, parent },
+    plan: plans(plan),
+    labels: [],
+    onExisting: OnExisting.ATTACH,
+    requestId: "",
+  };
 }

@@ -52,7 +52,9 @@ describe("an obligation", () => {
     scenario.when(makeObligation(1, { key: "b" })).records(obligationMade(1, { key: "b" }));
     scenario
       .when(makeObligation(1, { order: { case: "cancel", reason: "enough" } }))
-      .records(obligationMade(1, { order: { case: "cancel", value: { reason: "enough" } } }));
+      .records(
+        obligationMade(1, { order: { case: "cancel", value: { reason: "enough", child: 0 } } }),
+      );
     expect([...scenario.state.openObligations]).toEqual([0, 1, 2]);
   });
 
@@ -73,7 +75,7 @@ describe("an obligation", () => {
     differs({ order: { case: "signal", signal: "go", payload: payload(2) } }, "payload");
     differs({ order: { case: "signal", signal: "go", payload: undefined } }, "payload");
     const cancel = held().given(
-      obligationMade(1, { order: { case: "cancel", value: { reason: "a" } } }),
+      obligationMade(1, { order: { case: "cancel", value: { reason: "a", child: 0 } } }),
     );
     cancel
       .when(makeObligation(1, { order: { case: "cancel", reason: "b" } }))

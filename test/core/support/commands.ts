@@ -1,8 +1,9 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import { ObligationStatus, ParentClose } from "@pawl/proto/v1/obligation_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type {
   CallTasks,
@@ -11,6 +12,7 @@ import type {
   CompleteTask,
   ConfirmCancel,
   DeclareWaits,
+  EndChild,
   EndLease,
   FailTask,
   Finding,
@@ -35,6 +37,7 @@ import type {
 } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { calledTask, MAIL_KEY } from "./events.js";
+import { planOf } from "./plans.js";
 import { failure, fingerprint, mailAction, payload, sha256 } from "./values.js";
 
 /** Starts run `r1`. */
@@ -204,6 +207,38 @@ export function settleObligation(parts: Partial<SettleObligation> = {}): SettleO
     status: ObligationStatus.DELIVERED,
     ...parts,
   };
+}
+
+/** Task 0 starts a child `part` of workflow `w`. */
+export function startChild(
+  leaseVersion: number,
+  parentClose: ParentClose = ParentClose.CANCEL,
+  parts: Partial<MakeObligation> = {},
+): MakeObligation {
+  const order = {
+    case: "child",
+    ...{ workflow: "w", plan: planOf({ only: {} }, "only").bytes },
+    ...{ input: payload(1), fingerprint: fingerprint(4), parentClose },
+  } as const;
+  return makeObligation(leaseVersion, { name: "part", runId: "", order, ...parts });
+}
+
+/** The child that obligation 0 started has completed with 9. */
+export function endChild(parts: Partial<EndChild> = {}): EndChild {
+  return {
+    kind: "EndChild",
+    obligation: 0,
+    childRunId: "r1/1/only/part",
+    status: RunStatus.COMPLETED,
+    output: payload(9),
+    failure: undefined,
+    ...parts,
+  };
+}
+
+/** A wait for the end of the child that obligation 0 started. */
+export function childWait(obligation = 0): WaitFor {
+  return { name: "child", key: undefined, subject: { case: "child", obligation } };
 }
 
 /** A wait for the answer to obligation 0. */

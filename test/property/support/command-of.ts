@@ -52,6 +52,7 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
       return signalOf(run, move);
     case "oblige":
     case "answer":
+    case "childEnd":
       return obligationOf(run, move.verb, move);
     case "provide":
       return provisionOf(run, move);

@@ -37,6 +37,7 @@ export function restartOf({ policy, requestId, plan: chosen, signal }: Restart):
   }
   return {
     ...startOf(plan),
+    parent: undefined, // Somebody else starts it then.
     onExisting: policy,
     requestId,
     signal: signal === undefined ? undefined : { name: "a", payload: undefined, requestId: signal },

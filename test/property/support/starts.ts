@@ -48,5 +48,7 @@ export function startOf(chosen: CompiledPlan): StartRun {
     traceparent: "",
     onExisting: OnExisting.UNSPECIFIED,
     requestId: "",
+    // Those of one plan are children of another run.
+    parent: chosen === plans[1] ? { run: 3, obligation: 1, runId: "parent" } : undefined,
   };
 }

@@ -24,14 +24,8 @@ export function suspensionOf(
     const expiresInMs = pick % 3 === 0 ? 700 : undefined;
     waits.push({ name: "ask", key, subject: { case: "input", ...asked, expiresInMs } });
   }
-  const made = run.obligations.filter(({ earlier }) => !earlier);
-  if (which % 4 === 3 && made.length > 0) {
-    const { number: obligation } = oneOf(made, pick);
-    waits.unshift({
-      name: "told",
-      key: `${obligation}`,
-      subject: { case: "obligation", obligation },
-    });
+  if (which % 4 === 3) {
+    waits.unshift(...answersOf(run, move));
   }
   if (pick > 6) {
     waits.push({
@@ -42,6 +36,17 @@ export function suspensionOf(
   }
   const progress = content === 1 ? payload("half") : undefined;
   return { seenThrough: stale === 0 ? run.eventCount : pick, waits, progress };
+}
+
+/** Waits for the answer of another run, or for the end of a child. */
+function answersOf(run: Run, { pick, which }: Move): WaitFor[] {
+  const made = run.obligations.filter(({ earlier }) => !earlier);
+  if (made.length === 0) {
+    return [];
+  }
+  const { number: obligation, declaration } = oneOf(made, pick);
+  const what = declaration.order.case === "child" && which < 8 ? "child" : "obligation";
+  return [{ name: what, key: `${obligation}`, subject: { case: what, obligation } }];
 }
 
 /** Answers or declines an input request. */

@@ -47,6 +47,56 @@ const bad: readonly Item[] = [
   { ...item, name: "unreasonable", order: cancel("x".repeat(1_001)) },
 ];
 
+type ChildrenRequest = MessageInitShape<typeof worker.startChildren.input>;
+type Child = NonNullable<ChildrenRequest["children"]>[number];
+
+const start = async (
+  client: RpcClient,
+  lease: ChildrenRequest["lease"],
+  ...children: readonly Child[]
+): Promise<string | undefined> => {
+  const sent = [...children];
+  const { results } = await client.unary(worker.startChildren, { lease, children: sent });
+  return results.at(-1)?.rejection?.reason;
+};
+
+const plan = { tasks: [{ name: "only", kind: "nobody-serves" }], output: "only" };
+const child = { name: "part", workflow: "w", plan };
+
+const badChildren: readonly Child[] = [
+  { ...child, name: "" },
+  { ...child, key: "" },
+  { ...child, workflow: "" },
+  { name: "x", workflow: "w" },
+  { ...child, plan: { tasks: [] } },
+  { ...child, input: json("x".repeat(40_000)) },
+];
+
+function refusedChild(
+  expected: string,
+  run: (client: RpcClient, world: World) => Promise<string | undefined>,
+): ItemCase {
+  return { name: "StartChildren", expected, run };
+}
+
+const childCases: readonly ItemCase[] = [
+  refusedChild("PAWL_RUN_NOT_FOUND", (client) =>
+    start(client, { ...noRun, task: "only", leaseVersion: 1 }, child),
+  ),
+  refusedChild("PAWL_TASK_NOT_FOUND", (client, { open }) =>
+    start(client, { ...leaseRef(open), task: "other" }, child),
+  ),
+  refusedChild("PAWL_LEASE_LOST", (client, world) =>
+    start(client, lost(world), { ...child, name: "other" }),
+  ),
+  refusedChild("PAWL_FINGERPRINT_CONFLICT", (client, { open }) =>
+    start(client, leaseRef(open), child, { ...child, input: json(2) }),
+  ),
+  ...badChildren.map((one) =>
+    refusedChild("PAWL_INVALID_FIELD", (client, { open }) => start(client, leaseRef(open), one)),
+  ),
+];
+
 /** Every documented error of what is sent to other runs. */
 export const obligationCases: readonly ItemCase[] = [
   refused("PAWL_RUN_NOT_FOUND", (client) =>
@@ -67,4 +117,5 @@ export const obligationCases: readonly ItemCase[] = [
   ...bad.map((one) =>
     refused("PAWL_INVALID_FIELD", (client, { open }) => tell(client, leaseRef(open), one)),
   ),
+  ...childCases,
 ];

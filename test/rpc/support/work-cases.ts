@@ -34,6 +34,13 @@ export const workerCases: readonly Case[] = [
     lease: leaseRef(open),
     obligations: [],
   })),
+  refused(worker.startChildren, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({
+    lease: leaseRef(open),
+    children: [],
+  })),
+  refused(worker.startChildren, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    children: [{ name: "x", workflow: "y" }],
+  })),
   refused(worker.recordObligations, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
     obligations: [{ name: "x", runId: "y" }],
   })),

@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/obligation.proto.
  */
 export const file_pawl_v1_obligation: GenFile = /*@__PURE__*/
-  fileDesc("ChhwYXdsL3YxL29ibGlnYXRpb24ucHJvdG8SB3Bhd2wudjEqzwEKEE9ibGlnYXRpb25TdGF0dXMSIQodT0JMSUdBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPQkxJR0FUSU9OX1NUQVRVU19PUEVOEAESHwobT0JMSUdBVElPTl9TVEFUVVNfREVMSVZFUkVEEAISHgoaT0JMSUdBVElPTl9TVEFUVVNfUlVOX09WRVIQAxIfChtPQkxJR0FUSU9OX1NUQVRVU19OT1RfRk9VTkQQBBIaChZPQkxJR0FUSU9OX1NUQVRVU19GVUxMEAViBnByb3RvMw");
+  fileDesc("ChhwYXdsL3YxL29ibGlnYXRpb24ucHJvdG8SB3Bhd2wudjEq7QEKEE9ibGlnYXRpb25TdGF0dXMSIQodT0JMSUdBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPQkxJR0FUSU9OX1NUQVRVU19PUEVOEAESHwobT0JMSUdBVElPTl9TVEFUVVNfREVMSVZFUkVEEAISHgoaT0JMSUdBVElPTl9TVEFUVVNfUlVOX09WRVIQAxIfChtPQkxJR0FUSU9OX1NUQVRVU19OT1RfRk9VTkQQBBIaChZPQkxJR0FUSU9OX1NUQVRVU19GVUxMEAUSHAoYT0JMSUdBVElPTl9TVEFUVVNfRVhJU1RTEAYqeQoLUGFyZW50Q2xvc2USHAoYUEFSRU5UX0NMT1NFX1VOU1BFQ0lGSUVEEAASFwoTUEFSRU5UX0NMT1NFX0NBTkNFTBABEhoKFlBBUkVOVF9DTE9TRV9URVJNSU5BVEUQAhIXChNQQVJFTlRfQ0xPU0VfREVUQUNIEANiBnByb3RvMw");
 
 /**
  * Where an obligation stands.
@@ -61,6 +61,13 @@ export const ObligationStatus = {
    * @generated from enum value: OBLIGATION_STATUS_FULL = 5;
    */
   FULL: 5,
+
+  /**
+   * A child could not be started: another run has its id. Final.
+   *
+   * @generated from enum value: OBLIGATION_STATUS_EXISTS = 6;
+   */
+  EXISTS: 6,
 } as const;
 
 /**
@@ -75,4 +82,52 @@ export type ObligationStatus = (typeof ObligationStatus)[keyof typeof Obligation
  */
 export const ObligationStatusSchema: GenEnum<ObligationStatus> = /*@__PURE__*/
   enumDesc(file_pawl_v1_obligation, 0);
+
+/**
+ * What becomes of a child run when its parent ends before it, however that ends, or begins once more.
+ *
+ * @generated from enum pawl.v1.ParentClose
+ */
+export const ParentClose = {
+  /**
+   * Not set: CANCEL.
+   *
+   * @generated from enum value: PARENT_CLOSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It is asked to stop, with its grace and its clean-up.
+   *
+   * @generated from enum value: PARENT_CLOSE_CANCEL = 1;
+   */
+  CANCEL: 1,
+
+  /**
+   * It is terminated at once.
+   *
+   * @generated from enum value: PARENT_CLOSE_TERMINATE = 2;
+   */
+  TERMINATE: 2,
+
+  /**
+   * It goes on by itself.
+   *
+   * @generated from enum value: PARENT_CLOSE_DETACH = 3;
+   */
+  DETACH: 3,
+} as const;
+
+/**
+ * What becomes of a child run when its parent ends before it, however that ends, or begins once more.
+ *
+ * @generated from enum pawl.v1.ParentClose
+ */
+export type ParentClose = (typeof ParentClose)[keyof typeof ParentClose] | UnknownEnum;
+
+/**
+ * Describes the enum pawl.v1.ParentClose.
+ */
+export const ParentCloseSchema: GenEnum<ParentClose> = /*@__PURE__*/
+  enumDesc(file_pawl_v1_obligation, 1);
 

@@ -9,7 +9,8 @@ import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
 import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
-import type { ObligationStatus } from "./obligation_pb.js";
+import type { ObligationStatus, ParentClose } from "./obligation_pb.js";
+import type { RunStatus } from "./run_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
 import type { PlanTaskShape } from "./plan_wire.js";
@@ -779,6 +780,104 @@ export function decodeObligationOutcome(bytes: Uint8Array): ObligationOutcomeSha
   return readObligationOutcome(r, r.limit);
 }
 
+/** A plain `pawl.v1.ChildOutcome`; its fields are described in worker_service_pb.ts. */
+export interface ChildOutcomeShape {
+  obligation: number;
+  runId: string;
+  start: ObligationStatus;
+  status: RunStatus;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  output?: Uint8Array | undefined;
+  failure?: FailureShape | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.ChildOutcome`. */
+export function writeChildOutcome(w: WireWriter, m: ChildOutcomeShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+  if (m.runId !== "") {
+    w.tag(18);
+    w.string(m.runId);
+  }
+  if (m.start !== 0) {
+    w.tag(24);
+    w.int32(m.start);
+  }
+  if (m.status !== 0) {
+    w.tag(32);
+    w.int32(m.status);
+  }
+  if (m.output !== undefined) {
+    w.tag(42);
+    w.bytes(m.output);
+  }
+  if (m.failure !== undefined) {
+    w.tag(50);
+    const at = w.begin();
+    writeFailure(w, m.failure);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ChildOutcome` up to `end`, which is the reader's limit. */
+export function readChildOutcome(r: WireReader, end: number): ChildOutcomeShape {
+  let obligation: number = 0;
+  let runId: string = "";
+  let start: ObligationStatus = 0;
+  let status: RunStatus = 0;
+  let output: Uint8Array | undefined;
+  let failure: FailureShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      case 18:
+        runId = r.string();
+        break;
+      case 24:
+        start = r.int32() as ObligationStatus;
+        break;
+      case 32:
+        status = r.int32() as RunStatus;
+        break;
+      case 42:
+        output = r.bytes();
+        break;
+      case 50:
+        failure = readFailure(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+    runId,
+    start,
+    status,
+    output,
+    failure,
+  };
+}
+
+/** Encodes a `pawl.v1.ChildOutcome` into bytes of its own. */
+export function encodeChildOutcome(m: ChildOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ChildOutcome`; its bytes fields are views of `bytes`. */
+export function decodeChildOutcome(bytes: Uint8Array): ChildOutcomeShape {
+  const r = new WireReader(bytes);
+  return readChildOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.InputOutcome`; its fields are described in worker_service_pb.ts. */
 export interface InputOutcomeShape {
   inputId: string;
@@ -946,6 +1045,7 @@ export interface WaitOutcomeShape {
     | { case: "input"; value: InputOutcomeShape }
     | { case: "call"; value: CallOutcomeShape }
     | { case: "obligation"; value: ObligationOutcomeShape }
+    | { case: "child"; value: ChildOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1000,6 +1100,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.tag(74);
       const at = w.begin();
       writeObligationOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
+    case "child": {
+      w.tag(82);
+      const at = w.begin();
+      writeChildOutcome(w, m.outcome.value);
       w.end(at);
       break;
     }
@@ -1060,6 +1167,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 74:
         outcome = { case: "obligation", value: readObligationOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 82:
+        outcome = { case: "child", value: readChildOutcome(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -2017,10 +2128,147 @@ export function decodeObligationItem(bytes: Uint8Array): ObligationItemShape {
   return readObligationItem(r, r.limit);
 }
 
+/** A plain `pawl.v1.ChildItem`; its fields are described in worker_service_pb.ts. */
+export interface ChildItemShape {
+  handle: number;
+  leaseVersion: number;
+  correlation: number;
+  name: string;
+  key?: string | undefined;
+  workflow: string;
+  /** The encoded `pawl.v1.Plan`, not decoded. */
+  plan?: Uint8Array | undefined;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  input?: Uint8Array | undefined;
+  parentClose: ParentClose;
+  seenThrough: number;
+}
+
+/** Appends the fields of a `pawl.v1.ChildItem`. */
+export function writeChildItem(w: WireWriter, m: ChildItemShape): void {
+  if (m.handle !== 0) {
+    w.tag(8);
+    w.varint32(m.handle);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.correlation !== 0) {
+    w.tag(24);
+    w.varint32(m.correlation);
+  }
+  if (m.name !== "") {
+    w.tag(34);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(42);
+    w.string(m.key);
+  }
+  if (m.workflow !== "") {
+    w.tag(50);
+    w.string(m.workflow);
+  }
+  if (m.plan !== undefined) {
+    w.tag(58);
+    w.bytes(m.plan);
+  }
+  if (m.input !== undefined) {
+    w.tag(66);
+    w.bytes(m.input);
+  }
+  if (m.parentClose !== 0) {
+    w.tag(72);
+    w.int32(m.parentClose);
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(80);
+    w.varint32(m.seenThrough);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ChildItem` up to `end`, which is the reader's limit. */
+export function readChildItem(r: WireReader, end: number): ChildItemShape {
+  let handle: number = 0;
+  let leaseVersion: number = 0;
+  let correlation: number = 0;
+  let name: string = "";
+  let key: string | undefined;
+  let workflow: string = "";
+  let plan: Uint8Array | undefined;
+  let input: Uint8Array | undefined;
+  let parentClose: ParentClose = 0;
+  let seenThrough: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        handle = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 24:
+        correlation = r.varint32();
+        break;
+      case 34:
+        name = r.string();
+        break;
+      case 42:
+        key = r.string();
+        break;
+      case 50:
+        workflow = r.string();
+        break;
+      case 58:
+        plan = r.bytes();
+        break;
+      case 66:
+        input = r.bytes();
+        break;
+      case 72:
+        parentClose = r.int32() as ParentClose;
+        break;
+      case 80:
+        seenThrough = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    handle,
+    leaseVersion,
+    correlation,
+    name,
+    key,
+    workflow,
+    plan,
+    input,
+    parentClose,
+    seenThrough,
+  };
+}
+
+/** Encodes a `pawl.v1.ChildItem` into bytes of its own. */
+export function encodeChildItem(m: ChildItemShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildItem(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ChildItem`; its bytes fields are views of `bytes`. */
+export function decodeChildItem(bytes: Uint8Array): ChildItemShape {
+  const r = new WireReader(bytes);
+  return readChildItem(r, r.limit);
+}
+
 /** A plain `pawl.v1.ObligationAnswer`; its fields are described in worker_service_pb.ts. */
 export interface ObligationAnswerShape {
   obligation: number;
   status: ObligationStatus;
+  runId: string;
 }
 
 /** Appends the fields of a `pawl.v1.ObligationAnswer`. */
@@ -2033,12 +2281,17 @@ export function writeObligationAnswer(w: WireWriter, m: ObligationAnswerShape): 
     w.tag(16);
     w.int32(m.status);
   }
+  if (m.runId !== "") {
+    w.tag(26);
+    w.string(m.runId);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ObligationAnswer` up to `end`, which is the reader's limit. */
 export function readObligationAnswer(r: WireReader, end: number): ObligationAnswerShape {
   let obligation: number = 0;
   let status: ObligationStatus = 0;
+  let runId: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2048,6 +2301,9 @@ export function readObligationAnswer(r: WireReader, end: number): ObligationAnsw
       case 16:
         status = r.int32() as ObligationStatus;
         break;
+      case 26:
+        runId = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -2055,6 +2311,7 @@ export function readObligationAnswer(r: WireReader, end: number): ObligationAnsw
   return {
     obligation,
     status,
+    runId,
   };
 }
 
@@ -2519,6 +2776,50 @@ export function decodeObligationWait(bytes: Uint8Array): ObligationWaitShape {
   return readObligationWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.ChildWait`; its fields are described in worker_service_pb.ts. */
+export interface ChildWaitShape {
+  obligation: number;
+}
+
+/** Appends the fields of a `pawl.v1.ChildWait`. */
+export function writeChildWait(w: WireWriter, m: ChildWaitShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ChildWait` up to `end`, which is the reader's limit. */
+export function readChildWait(r: WireReader, end: number): ChildWaitShape {
+  let obligation: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+  };
+}
+
+/** Encodes a `pawl.v1.ChildWait` into bytes of its own. */
+export function encodeChildWait(m: ChildWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ChildWait`; its bytes fields are views of `bytes`. */
+export function decodeChildWait(bytes: Uint8Array): ChildWaitShape {
+  const r = new WireReader(bytes);
+  return readChildWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
 export interface TaskWaitShape {
   name: string;
@@ -2529,6 +2830,7 @@ export interface TaskWaitShape {
     | { case: "signal"; value: SignalWaitShape }
     | { case: "input"; value: InputWaitShape }
     | { case: "obligation"; value: ObligationWaitShape }
+    | { case: "child"; value: ChildWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2571,6 +2873,13 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
       w.end(at);
       break;
     }
+    case "child": {
+      w.tag(58);
+      const at = w.begin();
+      writeChildWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -2609,6 +2918,10 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 50:
         subject = { case: "obligation", value: readObligationWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 58:
+        subject = { case: "child", value: readChildWait(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -3145,6 +3458,7 @@ export interface WorkRequestShape {
   calls: CallItemShape[];
   waits: WaitItemShape[];
   obligations: ObligationItemShape[];
+  children: ChildItemShape[];
 }
 
 /** Appends the fields of a `pawl.v1.WorkRequest`. */
@@ -3255,6 +3569,12 @@ export function writeWorkRequest(w: WireWriter, m: WorkRequestShape): void {
     writeObligationItem(w, item);
     w.end(at);
   }
+  for (const item of m.children) {
+    w.tag(226);
+    const at = w.begin();
+    writeChildItem(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.WorkRequest` up to `end`, which is the reader's limit. */
@@ -3278,6 +3598,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
   const calls: CallItemShape[] = [];
   const waits: WaitItemShape[] = [];
   const obligations: ObligationItemShape[] = [];
+  const children: ChildItemShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3363,6 +3684,10 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
         obligations.push(readObligationItem(r, r.enter()));
         r.leave(end);
         break;
+      case 226:
+        children.push(readChildItem(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -3387,6 +3712,7 @@ export function readWorkRequest(r: WireReader, end: number): WorkRequestShape {
     calls,
     waits,
     obligations,
+    children,
   };
 }
 

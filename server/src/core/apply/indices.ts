@@ -2,6 +2,7 @@ import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import {
   type CalledTask,
+  isKernels,
   type MutableObligation,
   type MutableOperation,
   type MutableProposal,
@@ -45,6 +46,8 @@ const noneOpen: Set<number> = new Set();
 const noObligations: MutableObligation[] = [];
 const noneByIdentity: Map<string, number> = new Map();
 const noneOwed: Set<number> = new Set();
+const noneOpenChildren: Set<number> = new Set();
+const noneStray: Set<number> = new Set();
 
 /** The indices of a run without operations, steps, waits and proposals. */
 export function emptyIndices(): Pick<
@@ -68,6 +71,8 @@ export function emptyIndices(): Pick<
   | "obligations"
   | "obligationsByIdentity"
   | "openObligations"
+  | "openChildren"
+  | "strayChildren"
 > {
   return {
     operationsByKey: noOperations,
@@ -89,6 +94,8 @@ export function emptyIndices(): Pick<
     obligations: noObligations,
     obligationsByIdentity: noneByIdentity,
     openObligations: noneOwed,
+    openChildren: noneOpenChildren,
+    strayChildren: noneStray,
   };
 }
 
@@ -271,7 +278,7 @@ export function addObligation(run: MutableRun, obligation: MutableObligation): v
     run.obligations = [];
   }
   run.obligations.push(obligation);
-  if (!obligation.earlier) {
+  if (!obligation.earlier && !isKernels(obligation.declaration)) {
     if (run.obligationsByIdentity === noneByIdentity) {
       run.obligationsByIdentity = new Map();
     }
@@ -282,6 +289,21 @@ export function addObligation(run: MutableRun, obligation: MutableObligation): v
       run.openObligations = new Set();
     }
     run.openObligations.add(obligation.number);
+  }
+}
+
+/** A child was started that ends with this run. */
+export function addOpenChild(run: MutableRun, obligation: number): void {
+  if (run.openChildren === noneOpenChildren) {
+    run.openChildren = new Set();
+  }
+  run.openChildren.add(obligation);
+}
+
+/** The run has ended, or begins once more: its children are to be ended. */
+export function leaveChildren(run: MutableRun): void {
+  if (run.openChildren.size > 0) {
+    run.strayChildren = new Set(run.openChildren);
   }
 }
 

@@ -1,11 +1,17 @@
-import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import { ObligationStatus, ParentClose } from "@pawl/proto/v1/obligation_pb.js";
+import { isUnstarted } from "../children.js";
 import type { EventMeta, EventValue } from "../event.js";
-import { type MutableObligation, type MutableRun, obligationIdentity } from "../state.js";
+import {
+  isKernels,
+  type MutableObligation,
+  type MutableRun,
+  obligationIdentity,
+} from "../state.js";
 import { isLegal, obligationStatusName, obligationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { addObligation } from "./indices.js";
-import { keepBytes } from "./keep.js";
+import { addObligation, addOpenChild } from "./indices.js";
+import { keepBytes, keepFailure } from "./keep.js";
 
 /** The run owes another one something. */
 export function applyObligationMade(
@@ -21,7 +27,7 @@ export function applyObligationMade(
       "it has none",
     );
   }
-  if (run.obligationsByIdentity.has(obligationIdentity(declaration))) {
+  if (!isKernels(declaration) && run.obligationsByIdentity.has(obligationIdentity(declaration))) {
     throw new CorruptHistory(`obligation "${declaration.name}" to be made once`, "it was before");
   }
   const number = run.obligations.length;
@@ -34,7 +40,11 @@ export function applyObligationMade(
     settledAtMs: 0,
     settledEvent: 0,
     earlier: false,
+    ended: undefined,
+    endedEvent: 0,
+    endedAtMs: 0,
   });
+  noteFamily(run, number);
   hooks.obliged(run, number);
 }
 
@@ -61,18 +71,87 @@ export function applyObligationSettled(
   obligation.settledAtMs = meta.atMs;
   obligation.settledEvent = meta.number;
   run.openObligations.delete(obligation.number);
-  if (obligation.earlier) {
+  if (isUnstarted(obligation)) {
+    forgetChild(run, obligation.number);
+  }
+  if (obligation.earlier || isOfFamily(obligation)) {
     forgetContent(obligation);
   }
+}
+
+/** A child has ended. */
+export function applyChildEnded(
+  run: MutableRun,
+  event: EventValue<"childEnded">,
+  meta: EventMeta,
+): void {
+  const child = run.obligations[event.obligation];
+  if (child?.declaration.order.case !== "child" || child.ended !== undefined) {
+    throw new CorruptHistory(
+      `a child that obligation ${event.obligation} started and that has not ended`,
+      child === undefined ? "there is none" : "it is none, or has",
+    );
+  }
+  child.ended = {
+    ...event,
+    output: keepBytes(event.output),
+    failure: keepFailure(event.failure),
+  };
+  child.endedEvent = meta.number;
+  child.endedAtMs = meta.atMs;
+  forgetChild(run, event.obligation);
+}
+
+/** Notes what an obligation says of parents and children; also when it comes from its row. */
+export function noteFamily(run: MutableRun, number: number): void {
+  const obligation = run.obligations[number];
+  const order = obligation?.declaration.order;
+  if (obligation === undefined || order === undefined) {
+    return;
+  }
+  if (order.case === "ended") {
+    run.toldParent ||= !obligation.earlier;
+  } else if (order.case === "child") {
+    const isOpen = obligation.ended === undefined && !isUnstarted(obligation);
+    if (isOpen && order.value.parentClose !== ParentClose.DETACH) {
+      addOpenChild(run, number);
+    }
+  } else if ((order.case === "cancel" || order.case === "terminate") && order.value.child > 0) {
+    forgetChild(run, order.value.child - 1);
+  }
+}
+
+function forgetChild(run: MutableRun, number: number): void {
+  run.openChildren.delete(number);
+  run.strayChildren.delete(number);
+}
+
+/** Whatever a child was started with, and what a parent was told, is in histories alone once it arrived. */
+function isOfFamily({ declaration }: MutableObligation): boolean {
+  return declaration.order.case === "child" || declaration.order.case === "ended";
 }
 
 /** Nobody will send it or compare with it any more: its content is in the history alone. */
 export function forgetContent(obligation: MutableObligation): void {
   const { declaration } = obligation;
   const { order } = declaration;
-  if (order.case === "signal") {
-    const value = { ...order.value, payload: undefined };
-    obligation.declaration = { ...declaration, order: { case: "signal", value } };
+  switch (order.case) {
+    case "signal": {
+      const value = { ...order.value, payload: undefined };
+      obligation.declaration = { ...declaration, order: { case: "signal", value } };
+      break;
+    }
+    case "child": {
+      const value = { ...order.value, plan: undefined, input: undefined };
+      obligation.declaration = { ...declaration, order: { case: "child", value } };
+      break;
+    }
+    case "ended": {
+      const value = { ...order.value, output: undefined, failure: undefined };
+      obligation.declaration = { ...declaration, order: { case: "ended", value } };
+      break;
+    }
+    default:
   }
 }
 
@@ -86,7 +165,24 @@ export function announceObligations(run: MutableRun, hooks: ApplyHooks): void {
 type Order = MutableObligation["declaration"]["order"];
 
 function keepOrder(order: Order): Order {
-  return order.case === "signal"
-    ? { case: "signal", value: { ...order.value, payload: keepBytes(order.value.payload) } }
-    : order;
+  switch (order.case) {
+    case "signal":
+      return {
+        case: "signal",
+        value: { ...order.value, payload: keepBytes(order.value.payload) },
+      };
+    case "child": {
+      const { plan, input, fingerprint } = order.value;
+      const kept = { plan: keepBytes(plan), input: keepBytes(input) };
+      const value = { ...order.value, ...kept, fingerprint: keepBytes(fingerprint) };
+      return { case: "child", value };
+    }
+    case "ended": {
+      const { output, failure } = order.value;
+      const kept = { output: keepBytes(output), failure: keepFailure(failure) };
+      return { case: "ended", value: { ...order.value, ...kept } };
+    }
+    default:
+      return order;
+  }
 }

@@ -4,6 +4,7 @@ import type { MutableRun } from "../state.js";
 import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { leaveChildren } from "./indices.js";
 import { keepFailure } from "./keep.js";
 import { moveTask } from "./move-task.js";
 import { announceObligations } from "./obligations.js";
@@ -56,6 +57,7 @@ export function applyRunClosed(
     announceObligations(run, hooks);
   }
   run.failure = keepFailure(event.failure);
+  leaveChildren(run);
   if (run.openTasks > 0) {
     for (const task of run.tasks) {
       if (!isTaskClosed(task.status)) {

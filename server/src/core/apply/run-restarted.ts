@@ -9,6 +9,7 @@ import type { MutableObligation, MutableRun, MutableSignal } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { leaveChildren } from "./indices.js";
 import { keepBytes } from "./keep.js";
 import { forgetContent } from "./obligations.js";
 import { announceReady, emptyRun, newTask } from "./run-started.js";
@@ -45,12 +46,12 @@ export function applyRunRestarted(
   for (const signal of signals) {
     forgetTaken(signal);
   }
-  const { obligations, openObligations } = run;
+  const { obligations, openObligations, openChildren, parent } = run;
   for (const obligation of obligations) {
     forgetMade(obligation);
   }
   Object.assign(run, emptyRun(plan), {
-    ...{ obligations, openObligations },
+    ...{ obligations, openObligations, openChildren, parent },
     ...{ namespace, runId, workflow, fingerprint, leaseVersionBase, proposals, proposalsByKey },
     ...{ signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes },
     proposalBase: proposals.length,
@@ -70,6 +71,7 @@ export function applyRunRestarted(
     tasks: plan.tasks.map((spec) => newTask(spec, meta.atMs, leaseVersionBase)),
     openTasks: plan.tasks.length,
   } satisfies Partial<MutableRun>);
+  leaveChildren(run);
   announceReady(run, hooks);
 }
 

@@ -29,6 +29,7 @@ export function applyRunStarted(
   run.labels = event.labels;
   run.traceparent = event.traceparent;
   run.principal = event.principal;
+  run.parent = event.parent;
   run.startedAtMs = meta.atMs;
   run.eventCount = meta.number;
   run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, 0));
@@ -104,6 +105,10 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     obligations: none.obligations,
     obligationsByIdentity: none.obligationsByIdentity,
     openObligations: none.openObligations,
+    parent: undefined,
+    toldParent: false,
+    openChildren: none.openChildren,
+    strayChildren: none.strayChildren,
   };
 }
 

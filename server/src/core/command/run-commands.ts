@@ -23,6 +23,8 @@ export interface StartRun {
   readonly requestId: string;
   /** A signal sent with the start; undefined: none. */
   readonly signal?: Omit<SendSignal, "kind" | "expectedVersion" | "from"> | undefined;
+  /** The run that starts it as its child, by its obligation; absent: no run does. */
+  readonly parent?: ObligationSourceShape | undefined;
 }
 
 /** A lease by task and version. */

@@ -14,6 +14,8 @@ export type WaitSubject =
   | { readonly case: "proposal"; readonly ofRun: number; readonly proposal: number }
   /** The answer of another run to what it was sent, by the number of the obligation. */
   | { readonly case: "obligation"; readonly obligation: number }
+  /** The end of a child, by the number of the obligation that started it. */
+  | { readonly case: "child"; readonly obligation: number }
   | SignalToWaitFor
   | InputToAskFor;
 

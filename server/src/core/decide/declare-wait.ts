@@ -32,6 +32,13 @@ export function declareWait(
       actual: `about proposal ${subject.ofRun}-p${subject.proposal}, which the run does not have`,
     };
   }
+  if (subject.case === "child" && !isChild(run, subject.obligation)) {
+    return {
+      reason: "undeclarable",
+      expected: "about a child of its run",
+      actual: `about obligation ${subject.obligation}, which started none`,
+    };
+  }
   if (subject.case === "obligation" && !isOwn(run, subject.obligation)) {
     return {
       reason: "undeclarable",
@@ -63,6 +70,8 @@ function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclaratio
       return { case: "signal", value: { signal: subject.signal } };
     case "proposal":
       return { case: "proposal", value: { proposal: subject.proposal } };
+    case "child":
+      return { case: "child", value: { obligation: subject.obligation } };
     case "obligation":
       return { case: "obligation", value: { obligation: subject.obligation } };
     case "input": {
@@ -82,6 +91,7 @@ function dueTime(subject: WaitSubject, nowMs: number): number {
       return pointOf("atMs" in subject.due ? subject.due.atMs : nowMs + subject.due.afterMs);
     case "proposal":
       return 0; // Its own expiry ends it.
+    case "child":
     case "obligation":
       return 0; // The kernel goes on until there is an answer.
     case "signal":
@@ -94,6 +104,10 @@ function dueTime(subject: WaitSubject, nowMs: number): number {
 /** True for an obligation of this incarnation. */
 function isOwn(run: Run, number: number): boolean {
   return run.obligations[number]?.earlier === false;
+}
+
+function isChild(run: Run, number: number): boolean {
+  return isOwn(run, number) && run.obligations[number]?.declaration.order.case === "child";
 }
 
 function pointOf(atMs: number): number {

@@ -6,13 +6,14 @@ import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { cancelCalls } from "./call-tasks.js";
+import { closeChildren, tellParent } from "./children.js";
 import { endNeedlessProposals } from "./end-proposal.js";
 import { kernelFailure } from "./kernel-failure.js";
 import { openReview } from "./open-review.js";
 
 /**
  * What must follow from the state as it now is, in the same commit: proposals that nobody needs any more end, a run without open tasks
- * ends, and an ended task leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it
+ * ends, children end with their parent and tell it of their end, and an ended task leaves no outcome unknown without asking a person. Called after the events of every command were applied, until it
  * answers nothing.
  */
 export function decideFollowUp(run: Run): readonly EventBody[] {
@@ -31,6 +32,12 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
   }
   if (isRunOpen(run.status) && run.openTasks === 0) {
     return [closeRun(run)];
+  }
+  if (run.strayChildren.size > 0) {
+    return closeChildren(run);
+  }
+  if (run.parent !== undefined && !run.toldParent && !isRunOpen(run.status)) {
+    return tellParent(run);
   }
   return run.orphaned.size === 0 ? nothing : reviewOrphan(run);
 }

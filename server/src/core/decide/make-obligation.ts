@@ -2,6 +2,7 @@ import type { ObligationDeclarationShape } from "@pawl/proto/log/v1/event_wire.j
 import type { MakeObligation, ObligationOrder } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import { childRunId } from "../identity/child-run-id.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { encodeUtf8 } from "../identity/utf8.js";
 import { holds, leaseLost } from "../lease-standing.js";
@@ -39,7 +40,12 @@ export function decideMakeObligation(
   if (run.obligations.length >= limits.obligationsMax) {
     return reject(tooMany());
   }
-  const { runId, leaseVersion, seenThrough } = command;
+  const { leaseVersion, seenThrough } = command;
+  const { runId: parent, incarnation } = run;
+  const runId =
+    order.case === "child"
+      ? childRunId({ runId: parent, incarnation, task: found.spec.name, name, key }, ctx.sha256)
+      : command.runId;
   const declaration: ObligationDeclarationShape = {
     name,
     key,
@@ -64,7 +70,11 @@ function declareOrder(
       return { case: "signal", value: { signal, payload, contentDigest: digestOf(payload, ctx) } };
     }
     case "cancel":
-      return { case: "cancel", value: { reason: order.reason } };
+      return { case: "cancel", value: { reason: order.reason, child: 0 } };
+    case "child": {
+      const { case: _case, ...value } = order;
+      return { case: "child", value };
+    }
   }
 }
 
@@ -87,6 +97,13 @@ function refuseOther(
           recorded: ctx.sha256(encodeUtf8(recorded)),
           received: ctx.sha256(encodeUtf8(received)),
         });
+  if (declaration.order.case === "child" && order.case === "child") {
+    const { fingerprint: recorded } = declaration.order.value;
+    const { fingerprint: received } = order;
+    return equalBytes(recorded, received)
+      ? undefined
+      : conflictOf(declaration, "start", { recorded, received });
+  }
   const other = refuse("run_id", declaration.runId, runId);
   if (other !== undefined || declaration.order.case !== order.case) {
     return other;

@@ -1,9 +1,11 @@
+import { isUnstarted } from "../children.js";
 import type { SettleObligation } from "../command.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { illegalTransition } from "../rejection.js";
 import type { Run } from "../state.js";
 import { isLegal, obligationStatusName, obligationTransitions } from "../transitions.js";
+import { endChildWaits } from "./children.js";
 import { endWaits } from "./end-waits.js";
 
 /**
@@ -28,5 +30,7 @@ export function decideSettleObligation(run: Run, command: SettleObligation): Dec
   }
   const settled: EventBody = { case: "obligationSettled", value: { obligation: number, status } };
   const subject = { case: "obligation", value: { obligation: number } } as const;
-  return accept([settled, ...endWaits(run, subject, subject)]);
+  const ends = endWaits(run, subject, subject);
+  const isNoChild = isUnstarted({ declaration: obligation.declaration, status });
+  return accept([settled, ...ends, ...(isNoChild ? endChildWaits(run, number) : [])]);
 }

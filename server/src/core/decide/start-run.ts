@@ -14,7 +14,7 @@ import { decideSendSignal, receivedSignal } from "./send-signal.js";
 /**
  * Begins a run. An existing one with another fingerprint is refused whatever the policy. Else a request that began one of its incarnations
  * is answered `existing`, and any other by its policy. Refusals, in order: fingerprint conflict, run exists, operations unsettled, overloaded, those of a
- * signal beside it, which also reaches a run that exists.
+ * signal beside it, which also reaches a run that exists. A run that another starts as its child exists for it only when it is that child.
  */
 export function decideStartRun(
   run: Run | undefined,
@@ -23,6 +23,9 @@ export function decideStartRun(
 ): Decision {
   if (run === undefined) {
     return accept([startedOf(command, ctx), ...signalsOf(command, ctx)]);
+  }
+  if (command.parent !== undefined) {
+    return isChildOf(run, command.parent) ? acceptExisting() : reject(runExists(run));
   }
   if (!equalBytes(run.fingerprint, command.fingerprint)) {
     return reject(conflictOf(run, command));
@@ -58,8 +61,13 @@ function startedOf(command: StartRun, ctx: DecideContext): Started {
       traceparent: command.traceparent,
       principal: ctx.principal,
       requestId: command.requestId,
+      parent: command.parent,
     },
   };
+}
+
+function isChildOf({ parent }: Run, other: NonNullable<StartRun["parent"]>): boolean {
+  return parent?.run === other.run && parent.obligation === other.obligation;
 }
 
 type Started = Extract<EventBody, { readonly case: "runStarted" }>;

@@ -1,6 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { isUnstarted } from "../children.js";
 import type { DeclareWaits, SuspendTask, WaitFor } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
@@ -180,6 +181,9 @@ class WaitPlan {
       const proposal = this.#run.proposals[subject.value.proposal];
       return proposal === undefined ? undefined : settlementOf(proposal);
     }
+    if (subject.case === "child") {
+      return endOfChild(this.#run, subject.value.obligation);
+    }
     if (subject.case === "obligation") {
       return answerOf(this.#run, subject.value.obligation);
     }
@@ -208,6 +212,16 @@ class WaitPlan {
 
 /** Waits, and up to which event the code has been given outcomes. */
 type WaitsAsked = Pick<SuspendTask, "waits" | "seenThrough">;
+/** The end of a child that is there already, or that it could not be started. */
+function endOfChild(run: Run, number: number): Omit<Ending, "wait"> | undefined {
+  const child = run.obligations[number];
+  if (child === undefined || (child.ended === undefined && !isUnstarted(child))) {
+    return undefined;
+  }
+  const atMs = child.ended === undefined ? child.settledAtMs : child.endedAtMs;
+  return { atMs, outcome: { case: "child", value: { obligation: number } } };
+}
+
 /** The answer of another run that is there already. */
 function answerOf(run: Run, number: number): Omit<Ending, "wait"> | undefined {
   const obligation = run.obligations[number];

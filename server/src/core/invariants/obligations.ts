@@ -1,10 +1,15 @@
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
-import { type Obligation, obligationIdentity, type Run } from "../state.js";
+import { isUnstarted } from "../children.js";
+import { isKernels, type Obligation, obligationIdentity, type Run } from "../state.js";
+import { isRunOpen } from "../transitions.js";
 import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of obligations, and of what finds them. */
 export function findObligationViolations(run: Run): Violation[] {
-  const present = run.obligations.filter(({ earlier }) => !earlier).length;
+  const present = run.obligations.filter(
+    ({ earlier, declaration }) => !earlier && !isKernels(declaration),
+  ).length;
+  const children = run.obligations.filter(isOpenChild).length;
   const open = run.obligations.filter(({ status }) => status === ObligationStatus.OPEN).length;
   return [
     ...breaches("run", [
@@ -17,6 +22,16 @@ export function findObligationViolations(run: Run): Violation[] {
         run.openObligations.size === open,
         `${open} obligations open`,
         `${run.openObligations.size}`,
+      ],
+      [
+        run.openChildren.size <= children,
+        `at most ${children} open children`,
+        `${run.openChildren.size}`,
+      ],
+      [
+        [...run.strayChildren].every((number) => run.openChildren.has(number)),
+        "strays among the open children",
+        `${[...run.strayChildren]}`,
       ],
       [
         run.kind === "run" || run.obligations.length === 0,
@@ -36,7 +51,11 @@ function rulesOfObligation(run: Run, obligation: Obligation, number: number): Ru
   const indexed = run.obligationsByIdentity.get(obligationIdentity(declaration));
   return [
     [obligation.number === number, `number ${number}`, `${obligation.number}`],
-    [earlier || indexed === number, "its number in the index", declaration.name],
+    [
+      earlier || isKernels(declaration) || indexed === number,
+      "its number in the index",
+      declaration.name,
+    ],
     [
       run.openObligations.has(number) === isOpen,
       "a place among the open exactly while it is",
@@ -55,7 +74,7 @@ function rulesOfObligation(run: Run, obligation: Obligation, number: number): Ru
       `${madeEvent}`,
     ],
     [
-      earlier || run.tasks[declaration.task] !== undefined,
+      earlier || isKernels(declaration) || run.tasks[declaration.task] !== undefined,
       "a task of the run",
       `${declaration.task}`,
     ],
@@ -68,15 +87,28 @@ function rulesOfObligation(run: Run, obligation: Obligation, number: number): Ru
   ];
 }
 
+/** A child that was started and has not ended, or may be yet. */
+function isOpenChild(obligation: Obligation): boolean {
+  const { declaration, ended } = obligation;
+  return declaration.order.case === "child" && ended === undefined && !isUnstarted(obligation);
+}
+
 function hasContent(
   order: Extract<Obligation["declaration"]["order"], { case: "signal" }>,
 ): boolean {
   return order.value.payload !== undefined;
 }
 
-/** What is left to be done between commands: a wait for an answer that is there. */
+/** What is left to be done between commands: a wait for an answer that is there, a child to end, an end to tell. */
 export function findUnheardAnswers(run: Run): Violation[] {
-  return run.obligations
+  const strays = [...run.strayChildren].map((number) =>
+    violation(`obligation ${number}`, "an end with that of its parent", "nobody saw to it"),
+  );
+  const isUntold = run.parent !== undefined && !isRunOpen(run.status) && !run.toldParent;
+  const untold = isUntold
+    ? [violation("run", "its parent to be told of its end", "it is not")]
+    : [];
+  const unheard = run.obligations
     .filter(
       ({ number, settledEvent }) =>
         settledEvent !== 0 && run.openWaitsBySubject.has(`obligation:${number}`),
@@ -84,4 +116,5 @@ export function findUnheardAnswers(run: Run): Violation[] {
     .map(({ number }) =>
       violation(`obligation ${number}`, "no wait for an answer that is there", "there is one"),
     );
+  return [...strays, ...untold, ...unheard];
 }

@@ -23,8 +23,10 @@ import {
   indexWait,
   judgeCaller,
   judgeOrphan,
+  leaveChildren,
   noWaits,
 } from "../apply/indices.js";
+import { noteFamily } from "../apply/obligations.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 import { specWith } from "../plan/change-spec.js";
@@ -43,7 +45,7 @@ import type {
   MutableTask,
   MutableWait,
 } from "../state.js";
-import { isSettled, isTaskClosed } from "../transitions.js";
+import { isRunOpen, isSettled, isTaskClosed } from "../transitions.js";
 import type { RunRows } from "./run-to-rows.js";
 
 /**
@@ -68,7 +70,9 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   run.inputs = from.inputs.map(inputOfRow);
   for (const obligation of from.obligations) {
     addObligation(run, obligationOfRow(obligation));
+    noteFamily(run, obligation.number);
   }
+  restoreStrays(run);
   requireAll(run, row);
   indexRun(run);
   return run;
@@ -94,6 +98,7 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
     labels: row.labels,
     traceparent: row.traceparent,
     principal: row.principal,
+    parent: row.parent,
     startedAtMs: row.startedAtMs,
     closedAtMs: row.closedAtMs,
     cancelRequestedAtMs: row.cancelRequestedAtMs,
@@ -322,6 +327,18 @@ function inputOfRow(row: InputRowShape): MutableInput {
   };
 }
 
+/** Only between two events of one commit are there strays; rows are of whole commits, but that is not for them to know. */
+function restoreStrays(run: MutableRun): void {
+  if (!isRunOpen(run.status)) {
+    leaveChildren(run);
+    return;
+  }
+  const left = [...run.openChildren].filter((number) => run.obligations[number]?.earlier);
+  if (left.length > 0) {
+    run.strayChildren = new Set(left);
+  }
+}
+
 function obligationOfRow(row: ObligationRowShape): MutableObligation {
   const { declaration } = row;
   if (declaration === undefined) {
@@ -336,6 +353,9 @@ function obligationOfRow(row: ObligationRowShape): MutableObligation {
     settledAtMs: row.settledAtMs,
     settledEvent: row.settledEvent,
     earlier: row.earlier,
+    ended: row.ended,
+    endedEvent: row.endedEvent,
+    endedAtMs: row.endedAtMs,
   };
 }
 

@@ -153,6 +153,7 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     startRequests: run.startRequests.map((request) => ({ ...request })),
     obligations: [],
     obligationCount: run.obligations.length,
+    parent: run.parent,
   };
 }
 

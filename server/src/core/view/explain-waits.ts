@@ -44,6 +44,10 @@ function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: n
         ? `for ${named}`
         : `for ${explainAwaited(proposal, nowMs, runNumber)}`;
     }
+    case "child": {
+      const { runId = "" } = run.obligations[subject.value.obligation]?.declaration ?? {};
+      return `until its child "${runId}" has ended`;
+    }
     case "obligation": {
       const { runId = "" } = run.obligations[subject.value.obligation]?.declaration ?? {};
       return `until run "${runId}" has answered`;

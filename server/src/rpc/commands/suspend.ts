@@ -89,10 +89,12 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
     }
     case "obligation":
       return { case: "obligation", obligation: subject.value.obligation };
+    case "child":
+      return { case: "child", obligation: subject.value.obligation };
     default:
       throw badField(
         `${field}.subject`,
-        "one of timer, signal, input, proposal, obligation",
+        "one of timer, signal, input, proposal, obligation, child",
         "absent",
       );
   }

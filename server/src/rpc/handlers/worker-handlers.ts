@@ -4,7 +4,7 @@ import type { ServiceHandlers } from "./handler.js";
 import { callTasks } from "./worker-call.js";
 import { claimTasks } from "./worker-claim.js";
 import { emitOutput } from "./worker-emit.js";
-import { recordObligations } from "./worker-obligations.js";
+import { recordObligations, startChildren } from "./worker-obligations.js";
 import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
 import { getRecords, recordSteps } from "./worker-steps.js";
 import { declareWaits, suspendTask } from "./worker-suspend.js";
@@ -16,6 +16,7 @@ export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService
     reportOutputs: (request, call) => reportOutputs(edge, request, call),
     renewLeases: (request) => renewLeases(edge, request),
     recordSteps: (request, call) => recordSteps(edge, request, call),
+    startChildren: (request, call) => startChildren(edge, request, call),
     recordObligations: (request, call) => recordObligations(edge, request, call),
     getRecords: (request) => getRecords(edge, request),
     callTasks: (request, call) => callTasks(edge, request, call),

@@ -1,29 +1,38 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
+  type ChildItem,
+  ChildItemSchema,
   type ItemResult,
   ItemResultSchema,
   type ObligationItem,
   ObligationItemSchema,
   type RecordObligationsRequest,
   type RecordObligationsResponseSchema,
+  type StartChildrenRequest,
+  type StartChildrenResponseSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import { decodeObligationItem, encodeItemResult } from "@pawl/proto/v1/worker_service_wire.js";
+import {
+  decodeChildItem,
+  decodeObligationItem,
+  encodeItemResult,
+} from "@pawl/proto/v1/worker_service_wire.js";
+import type { MakeObligation } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Outcome } from "../../kernel/outcome.js";
 import { executeAll, type Order } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
-import { obligationCommand } from "../commands/obligation.js";
+import { childCommand, obligationCommand } from "../commands/obligation.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
-import { requireCount } from "../validate/fields.js";
+import { readNamespace, requireCount } from "../validate/fields.js";
 import { obligationAnswer } from "../views/obligation-view.js";
 import { rejectionMessage } from "../views/rejection-view.js";
 import { acknowledge, leaseOfRequest, type NamedLease } from "./requests.js";
 
 /** Sends something to other runs from one task: one result each, in order. */
-export async function recordObligations(
+export function recordObligations(
   edge: Edge,
   request: RecordObligationsRequest,
   call: CallContext,
@@ -31,26 +40,66 @@ export async function recordObligations(
   const lease = leaseOfRequest(request);
   const { obligations } = request;
   requireCount(obligations.length, "obligations", limits.batchItemsMax);
-  await acknowledge(edge, lease);
-  const orders = obligations.map((item) => orderOf(edge, item, lease));
-  const { value, position } = await executeAll(edge, orders, call.caller, (outcome, index) =>
-    resultOf(outcome, obligations[index]?.correlation ?? 0),
-  );
-  return { results: value, position };
+  const commands = obligations.map((item: ObligationItem) => ({
+    correlation: item.correlation,
+    make: () => {
+      const shape = decodeObligationItem(toBinary(ObligationItemSchema, item));
+      // The request names the lease once for all.
+      return obligationCommand({ ...shape, leaseVersion: lease.leaseVersion }, lease.task);
+    },
+  }));
+  return makeAll({ edge, call, lease, method: "RecordObligations" }, commands);
 }
 
-function orderOf(
+/** Starts children of one task: one result each, in order. */
+export function startChildren(
   edge: Edge,
-  item: ObligationItem,
-  { target, task, leaseVersion }: NamedLease,
-): Order | Rejection {
-  try {
-    const shape = decodeObligationItem(toBinary(ObligationItemSchema, item));
-    // The request names the lease once for all.
-    return { target, command: obligationCommand({ ...shape, leaseVersion }, task) };
-  } catch (error) {
-    return rejectionOf(edge, error, "RecordObligations") ?? internalFault();
-  }
+  request: StartChildrenRequest,
+  call: CallContext,
+): Promise<MessageInitShape<typeof StartChildrenResponseSchema>> {
+  const lease = leaseOfRequest(request);
+  const { children } = request;
+  requireCount(children.length, "children", limits.batchItemsMax);
+  const parts = { namespace: readNamespace(request.namespace), plans: edge.plans };
+  const commands = children.map((item: ChildItem) => ({
+    correlation: item.correlation,
+    make: () => {
+      const shape = decodeChildItem(toBinary(ChildItemSchema, item));
+      return childCommand({ ...shape, leaseVersion: lease.leaseVersion }, lease.task, parts);
+    },
+  }));
+  return makeAll({ edge, call, lease, method: "StartChildren" }, commands);
+}
+
+interface MakingCall {
+  readonly edge: Edge;
+  readonly call: CallContext;
+  readonly lease: NamedLease;
+  readonly method: string;
+}
+
+interface Making {
+  readonly correlation: number;
+  readonly make: () => MakeObligation;
+}
+
+async function makeAll(
+  { edge, call, lease, method }: MakingCall,
+  items: readonly Making[],
+): Promise<{ results: ItemResult[]; position: Uint8Array }> {
+  const { target } = lease;
+  await acknowledge(edge, lease);
+  const orders = items.map(({ make }): Order | Rejection => {
+    try {
+      return { target, command: make() };
+    } catch (error) {
+      return rejectionOf(edge, error, method) ?? internalFault();
+    }
+  });
+  const { value, position } = await executeAll(edge, orders, call.caller, (outcome, index) =>
+    resultOf(outcome, items[index]?.correlation ?? 0),
+  );
+  return { results: value, position };
 }
 
 function resultOf(outcome: Outcome, correlation: number): ItemResult {

@@ -1,9 +1,10 @@
 import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type {
   CallOutcomeShape,
+  ChildOutcomeShape,
   InputOutcomeShape,
   ObligationOutcomeShape,
   WaitOutcomeShape,
@@ -72,6 +73,8 @@ function contentBytes(outcome: WaitOutcomeShape["outcome"]): number {
   switch (outcome.case) {
     case "signal":
       return outcome.value.payload?.length ?? 0;
+    case "child":
+      return outcome.value.output?.length ?? 0;
     case "input": {
       const { answer } = outcome.value;
       return answer.value?.length ?? 0;
@@ -101,6 +104,8 @@ function outcomeOf(
       const { payload, principal = "", from } = run.signals[outcome.value.signal] ?? {};
       return { case: "signal", value: { payload, principal, fromRunId: from?.runId ?? "" } };
     }
+    case "child":
+      return { case: "child", value: childOutcome(run, outcome.value.obligation) };
     case "obligation":
       return { case: "obligation", value: obligationOutcome(run, outcome.value.obligation) };
     case "inputGiven": {
@@ -111,6 +116,13 @@ function outcomeOf(
     case undefined:
       return { case: undefined };
   }
+}
+
+function childOutcome(run: Run, number: number): ChildOutcomeShape {
+  const { runId, obligation, status: start } = obligationOutcome(run, number);
+  const { status = RunStatus.UNSPECIFIED, output, failure } = run.obligations[number]?.ended ?? {};
+  const told = failure === undefined ? undefined : shapeOfFailure(failure);
+  return { obligation, runId, start, status, output, failure: told };
 }
 
 function obligationOutcome(run: Run, number: number): ObligationOutcomeShape {

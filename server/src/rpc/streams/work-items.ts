@@ -79,6 +79,9 @@ export class WorkItems {
     for (const item of request.obligations) {
       this.#begin({ kind: "obligation", item }, prepared);
     }
+    for (const item of request.children) {
+      this.#begin({ kind: "child", item }, prepared);
+    }
     for (const item of request.reports) {
       this.#begin({ kind: "report", item }, prepared);
     }
@@ -111,7 +114,7 @@ export class WorkItems {
     const needsLease = work.kind !== "observation" || handle !== 0;
     return entry === undefined && needsLease
       ? undefined
-      : { namespace, entry, prepared: undefined };
+      : { namespace, entry, prepared: undefined, plans: this.#parts.edge.plans };
   }
 
   #begin(work: WorkItem, prepared: Preparations | undefined): void {
@@ -148,7 +151,7 @@ export class WorkItems {
       if (preparation?.rejection !== undefined) {
         throw new RejectionError(preparation.rejection);
       }
-      const parts = { namespace: this.namespace, entry, prepared: preparation };
+      const parts = { namespace: this.namespace, entry, prepared: preparation, plans: edge.plans };
       const { target, command } = orderOf(work, parts);
       const tag = this.#pending.add(pending);
       edge.kernel.execute(target, command, this.caller, { receiver, tag });

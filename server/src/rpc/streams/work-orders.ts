@@ -1,5 +1,6 @@
 import type {
   CallItemShape,
+  ChildItemShape,
   IntentItemShape,
   ObligationItemShape,
   ObservationItemShape,
@@ -13,7 +14,7 @@ import type {
 import type { Target } from "../../kernel/outcome.js";
 import type { Order } from "../answers.js";
 import { callCommand } from "../commands/call.js";
-import { obligationCommand } from "../commands/obligation.js";
+import { childCommand, obligationCommand } from "../commands/obligation.js";
 import {
   findingOf,
   intentCommand,
@@ -25,6 +26,7 @@ import {
 import { releaseCommand, reportCommand } from "../commands/report.js";
 import { stepCommand } from "../commands/step.js";
 import { declareCommand, suspendCommand } from "../commands/suspend.js";
+import type { PlanSource } from "../plan-source.js";
 import { requireId, requireIntentId } from "../validate/fields.js";
 import type { Handle } from "./handles.js";
 import type { Prepared } from "./work-preparation.js";
@@ -38,6 +40,7 @@ export type WorkItem =
   | { readonly kind: "call"; readonly item: CallItemShape }
   | { readonly kind: "wait"; readonly item: WaitItemShape }
   | { readonly kind: "obligation"; readonly item: ObligationItemShape }
+  | { readonly kind: "child"; readonly item: ChildItemShape }
   | { readonly kind: "report"; readonly item: ReportItemShape }
   | { readonly kind: "suspend"; readonly item: SuspendItemShape }
   | { readonly kind: "release"; readonly item: ReleaseItemShape };
@@ -48,6 +51,7 @@ export interface OrderParts {
   /** The lease; undefined only for an observation whose lease is gone. */
   readonly entry: Handle | undefined;
   readonly prepared: Prepared | undefined;
+  readonly plans: PlanSource;
 }
 
 /**
@@ -63,7 +67,7 @@ export function orderOf(work: WorkItem, parts: OrderParts): Order {
 
 function leaseOrder(
   work: Exclude<WorkItem, { kind: "observation" }>,
-  { namespace, prepared }: OrderParts,
+  { namespace, prepared, plans }: OrderParts,
   { target, task }: Handle,
 ): Order {
   switch (work.kind) {
@@ -71,6 +75,8 @@ function leaseOrder(
       return { target, command: stepCommand(work.item, task, prepared?.admitted) };
     case "obligation":
       return { target, command: obligationCommand(work.item, task) };
+    case "child":
+      return { target, command: childCommand(work.item, task, { namespace, plans }) };
     case "report":
       return { target, command: reportCommand(work.item, task, prepared?.admitted) };
     case "call":

@@ -73,6 +73,7 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
       return partsOfRun(body);
     case "obligationMade":
     case "obligationSettled":
+    case "childEnded":
       return partsOfObligation(body, obligation);
     case "operationIntended":
     case "operationObserved":
@@ -115,8 +116,9 @@ type OperationCase =
 function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
   switch (body.case) {
     case "runStarted": {
-      const { workflow, input, principal } = body.value;
-      return { payload: input, detail: `Workflow "${workflow}" began.`, principal };
+      const { workflow, input, principal, parent } = body.value;
+      const of = parent === undefined ? "" : `, as a child of run "${parent.runId}"`;
+      return { payload: input, detail: `Workflow "${workflow}" began${of}.`, principal };
     }
     case "signalReceived": {
       const { name, payload, principal, from } = body.value;
@@ -249,6 +251,8 @@ function endWord(end: WaitEnd): string {
       return "the answer is there";
     case "obligation":
       return "another run has answered";
+    case "child":
+      return "a child has ended, or could not be started";
     case undefined:
       return "for a reason that this version does not know";
   }

@@ -4,6 +4,7 @@ import type { Run } from "../../core/state.js";
 
 /** `pawl.v1.ObligationAnswer` of an obligation of the run: where it stands now. */
 export function obligationAnswer(run: Run, obligation: number): ObligationAnswerShape {
-  const status = run.obligations[obligation]?.status ?? ObligationStatus.UNSPECIFIED;
-  return { obligation, status };
+  const found = run.obligations[obligation];
+  const status = found?.status ?? ObligationStatus.UNSPECIFIED;
+  return { obligation, status, runId: found?.declaration.runId ?? "" };
 }

@@ -14,7 +14,7 @@ import type { OperationScope, OperationStatus, SinkKind } from "../../v1/operati
 import type { AbsentShape } from "../../v1/operation_wire.js";
 import { readAbsent, writeAbsent } from "../../v1/operation_wire.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
-import type { ObligationStatus } from "../../v1/obligation_pb.js";
+import type { ObligationStatus, ParentClose } from "../../v1/obligation_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
@@ -64,6 +64,7 @@ export interface EventShape {
     | { case: "callsCancelled"; value: CallsCancelledShape }
     | { case: "obligationMade"; value: ObligationMadeShape }
     | { case: "obligationSettled"; value: ObligationSettledShape }
+    | { case: "childEnded"; value: ChildEndedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -319,6 +320,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "childEnded": {
+      w.tag(474);
+      const at = w.begin();
+      writeChildEnded(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "tasksCalled": {
       w.tag(490);
       const at = w.begin();
@@ -493,6 +501,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         body = { case: "obligationSettled", value: readObligationSettled(r, r.enter()) };
         r.leave(end);
         break;
+      case 474:
+        body = { case: "childEnded", value: readChildEnded(r, r.enter()) };
+        r.leave(end);
+        break;
       case 490:
         body = { case: "tasksCalled", value: readTasksCalled(r, r.enter()) };
         r.leave(end);
@@ -597,6 +609,7 @@ export interface RunStartedShape {
   traceparent: string;
   principal: string;
   requestId: string;
+  parent?: ObligationSourceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunStarted`. */
@@ -647,6 +660,12 @@ export function writeRunStarted(w: WireWriter, m: RunStartedShape): void {
     w.tag(106);
     w.string(m.requestId);
   }
+  if (m.parent !== undefined) {
+    w.tag(146);
+    const at = w.begin();
+    writeObligationSource(w, m.parent);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunStarted` up to `end`, which is the reader's limit. */
@@ -662,6 +681,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
   let traceparent: string = "";
   let principal: string = "";
   let requestId: string = "";
+  let parent: ObligationSourceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -699,6 +719,10 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
       case 106:
         requestId = r.string();
         break;
+      case 146:
+        parent = readObligationSource(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -715,6 +739,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
     traceparent,
     principal,
     requestId,
+    parent,
   };
 }
 
@@ -2481,6 +2506,7 @@ export function decodeSignalOrder(bytes: Uint8Array): SignalOrderShape {
 /** A plain `pawl.log.v1.CancelOrder`; its fields are described in event_pb.ts. */
 export interface CancelOrderShape {
   reason: string;
+  child: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.CancelOrder`. */
@@ -2489,16 +2515,24 @@ export function writeCancelOrder(w: WireWriter, m: CancelOrderShape): void {
     w.tag(10);
     w.string(m.reason);
   }
+  if (m.child !== 0) {
+    w.tag(16);
+    w.varint32(m.child);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.CancelOrder` up to `end`, which is the reader's limit. */
 export function readCancelOrder(r: WireReader, end: number): CancelOrderShape {
   let reason: string = "";
+  let child: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
       case 10:
         reason = r.string();
+        break;
+      case 16:
+        child = r.varint32();
         break;
       default:
         r.skip(tag);
@@ -2506,6 +2540,7 @@ export function readCancelOrder(r: WireReader, end: number): CancelOrderShape {
   }
   return {
     reason,
+    child,
   };
 }
 
@@ -2522,6 +2557,302 @@ export function decodeCancelOrder(bytes: Uint8Array): CancelOrderShape {
   return readCancelOrder(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.TerminateOrder`; its fields are described in event_pb.ts. */
+export interface TerminateOrderShape {
+  reason: string;
+  child: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.TerminateOrder`. */
+export function writeTerminateOrder(w: WireWriter, m: TerminateOrderShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+  if (m.child !== 0) {
+    w.tag(16);
+    w.varint32(m.child);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TerminateOrder` up to `end`, which is the reader's limit. */
+export function readTerminateOrder(r: WireReader, end: number): TerminateOrderShape {
+  let reason: string = "";
+  let child: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      case 16:
+        child = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+    child,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TerminateOrder` into bytes of its own. */
+export function encodeTerminateOrder(m: TerminateOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTerminateOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TerminateOrder`; its bytes fields are views of `bytes`. */
+export function decodeTerminateOrder(bytes: Uint8Array): TerminateOrderShape {
+  const r = new WireReader(bytes);
+  return readTerminateOrder(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ChildOrder`; its fields are described in event_pb.ts. */
+export interface ChildOrderShape {
+  workflow: string;
+  /** The encoded `pawl.v1.Plan`, not decoded. */
+  plan?: Uint8Array | undefined;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  input?: Uint8Array | undefined;
+  fingerprint: Uint8Array;
+  parentClose: ParentClose;
+}
+
+/** Appends the fields of a `pawl.log.v1.ChildOrder`. */
+export function writeChildOrder(w: WireWriter, m: ChildOrderShape): void {
+  if (m.workflow !== "") {
+    w.tag(10);
+    w.string(m.workflow);
+  }
+  if (m.plan !== undefined) {
+    w.tag(18);
+    w.bytes(m.plan);
+  }
+  if (m.input !== undefined) {
+    w.tag(26);
+    w.bytes(m.input);
+  }
+  if (m.fingerprint.length > 0) {
+    w.tag(34);
+    w.bytes(m.fingerprint);
+  }
+  if (m.parentClose !== 0) {
+    w.tag(40);
+    w.int32(m.parentClose);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ChildOrder` up to `end`, which is the reader's limit. */
+export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
+  let workflow: string = "";
+  let plan: Uint8Array | undefined;
+  let input: Uint8Array | undefined;
+  let fingerprint: Uint8Array = EMPTY_BYTES;
+  let parentClose: ParentClose = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        workflow = r.string();
+        break;
+      case 18:
+        plan = r.bytes();
+        break;
+      case 26:
+        input = r.bytes();
+        break;
+      case 34:
+        fingerprint = r.bytes();
+        break;
+      case 40:
+        parentClose = r.int32() as ParentClose;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    workflow,
+    plan,
+    input,
+    fingerprint,
+    parentClose,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ChildOrder` into bytes of its own. */
+export function encodeChildOrder(m: ChildOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ChildOrder`; its bytes fields are views of `bytes`. */
+export function decodeChildOrder(bytes: Uint8Array): ChildOrderShape {
+  const r = new WireReader(bytes);
+  return readChildOrder(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.EndedOrder`; its fields are described in event_pb.ts. */
+export interface EndedOrderShape {
+  child: number;
+  status: RunStatus;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  output?: Uint8Array | undefined;
+  failure?: FailureShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.EndedOrder`. */
+export function writeEndedOrder(w: WireWriter, m: EndedOrderShape): void {
+  if (m.child !== 0) {
+    w.tag(8);
+    w.varint32(m.child);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+  if (m.output !== undefined) {
+    w.tag(26);
+    w.bytes(m.output);
+  }
+  if (m.failure !== undefined) {
+    w.tag(34);
+    const at = w.begin();
+    writeFailure(w, m.failure);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.EndedOrder` up to `end`, which is the reader's limit. */
+export function readEndedOrder(r: WireReader, end: number): EndedOrderShape {
+  let child: number = 0;
+  let status: RunStatus = 0;
+  let output: Uint8Array | undefined;
+  let failure: FailureShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        child = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as RunStatus;
+        break;
+      case 26:
+        output = r.bytes();
+        break;
+      case 34:
+        failure = readFailure(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    child,
+    status,
+    output,
+    failure,
+  };
+}
+
+/** Encodes a `pawl.log.v1.EndedOrder` into bytes of its own. */
+export function encodeEndedOrder(m: EndedOrderShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeEndedOrder(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.EndedOrder`; its bytes fields are views of `bytes`. */
+export function decodeEndedOrder(bytes: Uint8Array): EndedOrderShape {
+  const r = new WireReader(bytes);
+  return readEndedOrder(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ChildEnded`; its fields are described in event_pb.ts. */
+export interface ChildEndedShape {
+  obligation: number;
+  status: RunStatus;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  output?: Uint8Array | undefined;
+  failure?: FailureShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.ChildEnded`. */
+export function writeChildEnded(w: WireWriter, m: ChildEndedShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+  if (m.status !== 0) {
+    w.tag(16);
+    w.int32(m.status);
+  }
+  if (m.output !== undefined) {
+    w.tag(26);
+    w.bytes(m.output);
+  }
+  if (m.failure !== undefined) {
+    w.tag(34);
+    const at = w.begin();
+    writeFailure(w, m.failure);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ChildEnded` up to `end`, which is the reader's limit. */
+export function readChildEnded(r: WireReader, end: number): ChildEndedShape {
+  let obligation: number = 0;
+  let status: RunStatus = 0;
+  let output: Uint8Array | undefined;
+  let failure: FailureShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      case 16:
+        status = r.int32() as RunStatus;
+        break;
+      case 26:
+        output = r.bytes();
+        break;
+      case 34:
+        failure = readFailure(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+    status,
+    output,
+    failure,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ChildEnded` into bytes of its own. */
+export function encodeChildEnded(m: ChildEndedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildEnded(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ChildEnded`; its bytes fields are views of `bytes`. */
+export function decodeChildEnded(bytes: Uint8Array): ChildEndedShape {
+  const r = new WireReader(bytes);
+  return readChildEnded(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.ObligationDeclaration`; its fields are described in event_pb.ts. */
 export interface ObligationDeclarationShape {
   name: string;
@@ -2532,6 +2863,9 @@ export interface ObligationDeclarationShape {
   order:
     | { case: "signal"; value: SignalOrderShape }
     | { case: "cancel"; value: CancelOrderShape }
+    | { case: "child"; value: ChildOrderShape }
+    | { case: "terminate"; value: TerminateOrderShape }
+    | { case: "ended"; value: EndedOrderShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -2572,6 +2906,27 @@ export function writeObligationDeclaration(w: WireWriter, m: ObligationDeclarati
       w.end(at);
       break;
     }
+    case "child": {
+      w.tag(66);
+      const at = w.begin();
+      writeChildOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+    case "terminate": {
+      w.tag(74);
+      const at = w.begin();
+      writeTerminateOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
+    case "ended": {
+      w.tag(82);
+      const at = w.begin();
+      writeEndedOrder(w, m.order.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -2607,6 +2962,18 @@ export function readObligationDeclaration(r: WireReader, end: number): Obligatio
         break;
       case 58:
         order = { case: "cancel", value: readCancelOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        order = { case: "child", value: readChildOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        order = { case: "terminate", value: readTerminateOrder(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 82:
+        order = { case: "ended", value: readEndedOrder(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -2957,6 +3324,50 @@ export function decodeInputSubject(bytes: Uint8Array): InputSubjectShape {
   return readInputSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ChildSubject`; its fields are described in event_pb.ts. */
+export interface ChildSubjectShape {
+  obligation: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ChildSubject`. */
+export function writeChildSubject(w: WireWriter, m: ChildSubjectShape): void {
+  if (m.obligation !== 0) {
+    w.tag(8);
+    w.varint32(m.obligation);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ChildSubject` up to `end`, which is the reader's limit. */
+export function readChildSubject(r: WireReader, end: number): ChildSubjectShape {
+  let obligation: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        obligation = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    obligation,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ChildSubject` into bytes of its own. */
+export function encodeChildSubject(m: ChildSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeChildSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ChildSubject`; its bytes fields are views of `bytes`. */
+export function decodeChildSubject(bytes: Uint8Array): ChildSubjectShape {
+  const r = new WireReader(bytes);
+  return readChildSubject(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.ObligationSubject`; its fields are described in event_pb.ts. */
 export interface ObligationSubjectShape {
   obligation: number;
@@ -3012,6 +3423,7 @@ export interface WaitDeclarationShape {
     | { case: "signal"; value: SignalSubjectShape }
     | { case: "input"; value: InputSubjectShape }
     | { case: "obligation"; value: ObligationSubjectShape }
+    | { case: "child"; value: ChildSubjectShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3058,6 +3470,13 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
       w.end(at);
       break;
     }
+    case "child": {
+      w.tag(66);
+      const at = w.begin();
+      writeChildSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3100,6 +3519,10 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 58:
         subject = { case: "obligation", value: readObligationSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        subject = { case: "child", value: readChildSubject(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -3681,6 +4104,7 @@ export interface WaitEndedShape {
     | { case: "signalTaken"; value: SignalTakenShape }
     | { case: "inputGiven"; value: InputGivenShape }
     | { case: "obligation"; value: ObligationAnsweredShape }
+    | { case: "child"; value: ObligationAnsweredShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3730,6 +4154,13 @@ export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
       w.end(at);
       break;
     }
+    case "child": {
+      w.tag(66);
+      const at = w.begin();
+      writeObligationAnswered(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3772,6 +4203,10 @@ export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
         break;
       case 58:
         outcome = { case: "obligation", value: readObligationAnswered(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        outcome = { case: "child", value: readObligationAnswered(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { ChildEndedShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readChildEnded, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeChildEnded, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
@@ -124,6 +124,7 @@ export interface RunRowShape {
   calledCount: number;
   obligations: ObligationRowShape[];
   obligationCount: number;
+  parent?: ObligationSourceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -330,6 +331,12 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(424);
     w.varint32(m.obligationCount);
   }
+  if (m.parent !== undefined) {
+    w.tag(434);
+    const at = w.begin();
+    writeObligationSource(w, m.parent);
+    w.end(at);
+  }
   if (m.calledCount !== 0) {
     w.tag(456);
     w.varint32(m.calledCount);
@@ -383,6 +390,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let calledCount: number = 0;
   const obligations: ObligationRowShape[] = [];
   let obligationCount: number = 0;
+  let parent: ObligationSourceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -531,6 +539,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 424:
         obligationCount = r.varint32();
         break;
+      case 434:
+        parent = readObligationSource(r, r.enter());
+        r.leave(end);
+        break;
       case 456:
         calledCount = r.varint32();
         break;
@@ -584,6 +596,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     calledCount,
     obligations,
     obligationCount,
+    parent,
   };
 }
 
@@ -1933,6 +1946,9 @@ export interface ObligationRowShape {
   settledAtMs: number;
   settledEvent: number;
   earlier: boolean;
+  ended?: ChildEndedShape | undefined;
+  endedEvent: number;
+  endedAtMs: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.ObligationRow`. */
@@ -1971,6 +1987,20 @@ export function writeObligationRow(w: WireWriter, m: ObligationRowShape): void {
     w.tag(64);
     w.bool(m.earlier);
   }
+  if (m.ended !== undefined) {
+    w.tag(74);
+    const at = w.begin();
+    writeChildEnded(w, m.ended);
+    w.end(at);
+  }
+  if (m.endedEvent !== 0) {
+    w.tag(80);
+    w.varint32(m.endedEvent);
+  }
+  if (!Object.is(m.endedAtMs, 0)) {
+    w.tag(89);
+    w.double(m.endedAtMs);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ObligationRow` up to `end`, which is the reader's limit. */
@@ -1983,6 +2013,9 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
   let settledAtMs: number = 0;
   let settledEvent: number = 0;
   let earlier: boolean = false;
+  let ended: ChildEndedShape | undefined;
+  let endedEvent: number = 0;
+  let endedAtMs: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2011,6 +2044,16 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
       case 64:
         earlier = r.bool();
         break;
+      case 74:
+        ended = readChildEnded(r, r.enter());
+        r.leave(end);
+        break;
+      case 80:
+        endedEvent = r.varint32();
+        break;
+      case 89:
+        endedAtMs = r.double();
+        break;
       default:
         r.skip(tag);
     }
@@ -2024,6 +2067,9 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
     settledAtMs,
     settledEvent,
     earlier,
+    ended,
+    endedEvent,
+    endedAtMs,
   };
 }
 

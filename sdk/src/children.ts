@@ -1,0 +1,24 @@
+/** How a child run is started. */
+export interface ChildOptions {
+  /** Its name in the task. Default: that of what is started. 1 to 200 bytes. */
+  readonly name?: string;
+  /** Tells several of one name apart, for example in a loop. 1 to 200 bytes. Absent: none. */
+  readonly key?: string;
+  /**
+   * What becomes of it when this run ends first, however it ends, or begins once more: it is asked to stop (`cancel`, the default), ended at once
+   * (`terminate`), or goes on by itself (`detach`).
+   */
+  readonly parentClose?: "cancel" | "terminate" | "detach";
+}
+
+/** A child run that was started. */
+export interface ChildRun<Output = unknown> {
+  /** Its id, which follows from this run's and the child's name: the same however often the code runs. */
+  readonly runId: string;
+  /**
+   * Waits for its end, as `ctx.sleep` waits; asked again, it gives the same.
+   *
+   * @throws RunFailed, RunCancelled, RunTerminated as it ended; PawlError `PAWL_RUN_EXISTS` when a run that is no child of this one has its id; or the attempt's end.
+   */
+  result(): Promise<Output>;
+}
