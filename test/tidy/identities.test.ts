@@ -27,6 +27,7 @@ const twins: Readonly<Record<string, string>> = {
   EmitItem: "EmitOutput",
   IntentItem: "IntendOperation",
   ObligationItem: "RecordObligations",
+  ChildItem: "StartChildren",
   ObservationItem: "ObserveOperation",
   OutputItem: "EmitOutput",
   ProgressItem: "ReportProgress",
