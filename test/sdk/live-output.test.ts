@@ -9,6 +9,7 @@ import {
   TooLarge,
   task,
   ValueRefused,
+  workflow,
 } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BadNetwork } from "../field-reports/support/bad-network.js";
@@ -48,6 +49,25 @@ async function readAll(run: Run, options: Parameters<Run["output"]>[0] = {}): Pr
   for await (const event of run.output(options)) words.push(wordsOf(event));
   return words;
 }
+
+test("what a called task emits comes to readers like what one of the plan does", async () => {
+  const wait = gate();
+  const say = task("say").run(async (ctx) => {
+    ctx.emit("a");
+    await wait.promise;
+    return "said";
+  });
+  const caller = workflow("caller", { version: 1 }).run((ctx) => ctx.call(say));
+  await client.worker({ serve: [caller, say] });
+  const run = await client.start(caller, undefined);
+  await expect.poll(async () => (await run.task("say").catch(() => undefined))?.attempt).toBe(1);
+  const ofRun = readAll(run);
+  const ofTask = readAll(run, { task: "say" });
+  wait.open();
+  expect(await ofTask).toEqual(['#1: "a"', "end say completed"]);
+  expect(await ofRun).toEqual(['#1: "a"', "end say completed", "end  completed"]);
+  await expect(readAll(run, { task: "other" })).rejects.toThrow(NotFound);
+});
 
 test("what a task emits comes to readers in order, before the end that it returns to", async () => {
   const say = task("say").run((ctx) => {

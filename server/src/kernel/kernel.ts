@@ -1,5 +1,6 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
+import { taskNumber } from "../core/plan/tasks-of-run.js";
 import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
@@ -236,7 +237,7 @@ export class Kernel implements KernelApi {
     const resident = await this.#answers.load(target);
     return await this.#answers.whenDurable(() => {
       const { task } = filter;
-      if (task !== undefined && !resident.run.plan.byName.has(task)) {
+      if (task !== undefined && taskNumber(resident.run, task) === undefined) {
         throw new RejectionError(notFound("task", task));
       }
       return this.#loop.work.output.open(resident, filter);

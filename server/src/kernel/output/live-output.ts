@@ -1,5 +1,6 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { limits } from "../../core/limits.js";
+import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
 import type { Lease } from "../lease-table.js";
 import { type Receiver, RejectionError } from "../outcome.js";
@@ -168,9 +169,9 @@ export class LiveOutput implements Receiver {
   }
 
   #beginToEmit({ run, number }: Resident, lease: Lease, chunk: EmittedChunk): void {
-    const name = run.plan.tasks[lease.task]?.name;
+    const name = nameOfTask(run, lease.task);
     const state = run.tasks[lease.task];
-    if (name === undefined || state?.leaseVersion !== lease.leaseVersion || isIdle(state)) {
+    if (name === "" || state?.leaseVersion !== lease.leaseVersion || isIdle(state)) {
       return; // It has ended while its run was read.
     }
     const { attempt } = state;
@@ -372,8 +373,8 @@ function isIdle({ status }: { readonly status: TaskStatus }): boolean {
 function namesOf(output: RunOutput, run: Run, touched: ReadonlySet<number>): Set<string> {
   const names = new Set<string>();
   for (const number of touched) {
-    const name = run.plan.tasks[number]?.name;
-    if (name !== undefined && output.tasks.has(name)) {
+    const name = nameOfTask(run, number);
+    if (output.tasks.has(name)) {
       names.add(name);
     }
   }

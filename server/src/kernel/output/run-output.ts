@@ -1,4 +1,5 @@
 import { RunStatus, type TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import type { Run } from "../../core/state.js";
 import { isRunOpen, isTaskClosed } from "../../core/transitions.js";
 import type { OutputReader } from "./output-reader.js";
@@ -43,7 +44,7 @@ export function snapshotOf(
 ): OutputSnapshot {
   const tasks: OutputSnapshot["tasks"][number][] = [];
   for (const name of names) {
-    const task = run.tasks[run.plan.byName.get(name) ?? -1];
+    const task = run.tasks[taskNumber(run, name) ?? -1];
     if (task !== undefined) {
       const { status, leaseVersion, attempt } = task;
       tasks.push({ name, status, leaseVersion, attempt });
