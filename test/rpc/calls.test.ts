@@ -56,6 +56,26 @@ describe.each(["grpc", "json"] as const)("tasks called over %s", (protocol) => {
     await complete(client, offer, "ok");
   });
 
+  test("are named to who goes on as far as that fits, and calling the others again is nothing new", async () => {
+    const client = server[protocol];
+    const caller = await leasedRun(client, "r");
+    const lease = leaseRef(caller);
+    const names = Array.from({ length: 4_000 }, (_, n) => `${n}`.padStart(180, "x"));
+    for (let at = 0; at < names.length; at += 1_000) {
+      const tasks = names.slice(at, at + 1_000).map((name) => ({ name, kind: "child" }));
+      await client.unary(work.callTasks, { lease, tasks });
+    }
+    await client.unary(work.releaseTask, { lease });
+    const again = await claim(client, "kind-r");
+    const { openCalls } = again;
+    expect(openCalls.join("").length).toBeLessThanOrEqual(524_288);
+    expect(openCalls).toEqual(names.slice(0, openCalls.length));
+    const tasks = names.slice(-1).map((name) => ({ name, kind: "child" }));
+    expect(openCalls).not.toContain(names.at(-1));
+    const repeated = await client.unary(work.callTasks, { lease: leaseRef(again), tasks });
+    expect(repeated).toMatchObject({ existing: true });
+  });
+
   test("without an input have none, whatever their run got", async () => {
     const client = server[protocol];
     const caller = await leasedRun(client, "r");
@@ -65,12 +85,12 @@ describe.each(["grpc", "json"] as const)("tasks called over %s", (protocol) => {
   });
 });
 
-describe("on the worker stream", () => {
-  const start = async (): Promise<TestWorker> => {
-    await server.grpc.unary(run.startRuns, { runs: [oneTask("r", "k")] });
-    return await TestWorker.connect(server.grpc, {}, { credits: 1 });
-  };
+const start = async (): Promise<TestWorker> => {
+  await server.grpc.unary(run.startRuns, { runs: [oneTask("r", "k")] });
+  return await TestWorker.connect(server.grpc, {}, { credits: 1 });
+};
 
+describe("on the worker stream", () => {
   test("what ends is told to whoever holds the caller, once, in order", async () => {
     const worker = await start();
     const { handle, leaseVersion, seenThrough } = await worker.offer();
@@ -131,4 +151,22 @@ describe("on the worker stream", () => {
       value: { end: { case: "failure", value: { code: "PAWL_CALL_CANCELLED" } } },
     });
   });
+});
+
+test("what ended while the worker was away is told also when it is more than a message holds", async () => {
+  const worker = await start();
+  const { handle, leaseVersion, seenThrough } = await worker.offer();
+  const count = 170;
+  const tasks = Array.from({ length: count }, (_, n) => called(`${n}`));
+  worker.send({ calls: [{ handle, leaseVersion, correlation: 1, tasks }] });
+  await worker.answer(1);
+  worker.stream.cancel();
+  const output = "x".repeat(30_000);
+  for (let n = 0; n < count; n++) {
+    await complete(server.grpc, await claim(server.grpc, "child"), output);
+  }
+  const held = { handle, runId: "r", task: "only", leaseVersion, seenThrough };
+  const back = await TestWorker.connect(server.grpc, { holds: [held] });
+  const told = await back.outcomes(count);
+  expect(told.map(({ name }) => name)).toEqual(tasks.map(({ name }) => name));
 });

@@ -206,6 +206,8 @@ export interface MutableTask {
   suspensions: number;
   /** Derived: numbers of its open waits, in order. */
   openWaits: number[];
+  /** Derived: numbers of its waits that have ended, in the order of their ends. */
+  endedWaits: number[];
   /** Derived: needed tasks that have not COMPLETED. */
   openNeeds: number;
   /** Number of the task that called it; undefined: it is of the plan. */

@@ -170,6 +170,15 @@ describe("what nobody waits for any more", () => {
     scenario.when(callTasks(1, [], ["a", "b"])).isExisting();
   });
 
+  it("is cancelled in the order of the calls, as rows give it again", () => {
+    const { state } = calling("a", "b", "c")
+      .when(callTasks(1, [], ["c", "a"]))
+      .records(callsCancelled(0, [1, 3]))
+      .go();
+    expect(state.tasks[0]?.calls?.ended).toEqual([1, 3]);
+    expect(restoreRun(splitRows(state), compileRecordedPlan)).toEqual(state);
+  });
+
   it("ends when its caller has ended, before the run does", () => {
     calling("a", "b")
       .when(completeTask(1))

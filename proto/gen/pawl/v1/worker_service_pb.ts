@@ -860,7 +860,8 @@ export type Offer = Message<"pawl.v1.Offer"> & {
   outcomes: WaitOutcome[];
 
   /**
-   * Names of the tasks that this one called and that have not ended, in the order of their calls: they need not be called again.
+   * Names of the tasks that this one called and that have not ended, in the order of their calls: they need not be called again. The first
+   * 512 KiB of them at most; calling one again that is missing changes nothing.
    *
    * @generated from field: repeated string open_calls = 26;
    */

@@ -36,7 +36,7 @@ const noneCalled: CalledTask[] = [];
 const noCalled: Map<string, number> = new Map();
 const noCallers: Set<number> = new Set();
 
-/** The open waits of a task that waits for nothing. */
+/** The waits of a task that waits for nothing, and of one that never did. Shared: never added to. */
 export const noWaits: number[] = [];
 
 const noneProposed: MutableProposal[] = [];
@@ -228,6 +228,15 @@ export function indexWait(run: MutableRun, wait: MutableWait): void {
     run.openWaitsBySubject = new Map();
   }
   addTo(run.openWaitsBySubject, key, number);
+}
+
+/** A wait has ended after all of its task that have ended before. */
+export function addEndedWait(run: MutableRun, { task, number }: MutableWait): void {
+  const holder = run.tasks[task];
+  if (holder?.endedWaits === noWaits) {
+    holder.endedWaits = [];
+  }
+  holder?.endedWaits.push(number);
 }
 
 /** A wait is open no more. */

@@ -146,6 +146,7 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     change: undefined,
     suspensions: 0,
     openWaits: noWaits,
+    endedWaits: noWaits,
     openNeeds: spec.needs.length,
     caller: undefined,
     closedEvent: 0,

@@ -6,7 +6,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, type MutableTask, type MutableWait, waitIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { forgetKeptSignal, forgetOpenWait, indexWait } from "./indices.js";
+import { addEndedWait, forgetKeptSignal, forgetOpenWait, indexWait } from "./indices.js";
 import { endInput, openInput } from "./inputs.js";
 import { keepBytes } from "./keep.js";
 import { leasedTaskOf, makeReady, settleTask, taskOf } from "./move-task.js";
@@ -101,6 +101,7 @@ export function applyWaitEnded(
   wait.endedEvent = meta.number;
   wait.closedAtMs = meta.atMs;
   forgetOpenWait(run, wait);
+  addEndedWait(run, wait);
   if (event.outcome.case === "signalTaken") {
     takeSignal(run, event.outcome.value.signal, wait);
   } else if (event.outcome.case === "timedOut") {

@@ -89,7 +89,8 @@ function openCalls(run: Run, task: Task, names: readonly string[]): number[] {
       numbers.add(state.number);
     }
   }
-  return [...numbers];
+  // As they are found again in rows: what ends with one event lies in the order of the calls.
+  return [...numbers].sort((one, other) => one - other);
 }
 
 function isSameCall(run: Run, known: Task, caller: Task, called: PlanTaskShape): boolean {

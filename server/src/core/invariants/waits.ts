@@ -7,6 +7,7 @@ import { breaches, type Rule, type Violation } from "./violation.js";
 /** Violations of waits, and of what finds them. */
 export function findWaitViolations(run: Run): Violation[] {
   const open = run.waits.filter((wait) => wait.closedAtMs === 0);
+  const ended = run.waits.filter(({ endedEvent }) => endedEvent !== 0).length;
   const bySubject = open.filter((wait) => subjectKey(wait.declaration) !== undefined).length;
   const indexed = [...run.openWaitsBySubject.values()].reduce((sum, of) => sum + of.length, 0);
   return [
@@ -15,6 +16,11 @@ export function findWaitViolations(run: Run): Violation[] {
         run.waitsByIdentity.size === run.waits.length,
         `${run.waits.length} waits in the index`,
         `${run.waitsByIdentity.size}`,
+      ],
+      [
+        run.tasks.reduce((sum, task) => sum + task.endedWaits.length, 0) === ended,
+        `${ended} ended waits by task`,
+        "another number",
       ],
       [indexed === bySubject, `${bySubject} open waits by subject`, `${indexed}`],
     ]),
@@ -63,7 +69,8 @@ function rulesOfWait(run: Run, wait: Wait, number: number): Rule[] {
 
 function rulesOfWaiting(run: Run, task: Task): Rule[] {
   const isSuspended = task.status === TaskStatus.SUSPENDED;
-  const { openWaits } = task;
+  const { openWaits, endedWaits } = task;
+  const ends = endedWaits.map((number) => run.waits[number]?.endedEvent ?? 0);
   return [
     [
       !isSuspended || openWaits.length > 0 || (task.calls?.open.size ?? 0) > 0,
@@ -81,9 +88,14 @@ function rulesOfWaiting(run: Run, task: Task): Rule[] {
       `${openWaits}`,
     ],
     [
-      openWaits.every((number) => run.waits[number]?.task === task.number),
+      [...openWaits, ...endedWaits].every((number) => run.waits[number]?.task === task.number),
       "only its own waits",
-      `${openWaits}`,
+      `${openWaits}, ${endedWaits}`,
+    ],
+    [
+      ends.every((end, at) => end > (ends[at - 1] ?? 0)),
+      "ended waits in the order of their ends",
+      `${ends}`,
     ],
   ];
 }

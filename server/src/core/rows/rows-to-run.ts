@@ -14,6 +14,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { addCall } from "../apply/calls.js";
 import { CorruptHistory } from "../apply/corrupt.js";
 import {
+  addEndedWait,
   addObligation,
   addProposal,
   addUnsettled,
@@ -186,6 +187,7 @@ function taskOfRow(row: TaskRowShape, openNeeds: number, spec: TaskSpec | undefi
     change: changeOfRow(row, spec),
     suspensions: row.suspensions,
     openWaits: noWaits,
+    endedWaits: noWaits,
     openNeeds,
     caller: undefined,
     closedEvent: row.closedEvent,
@@ -408,6 +410,12 @@ function indexRun(run: MutableRun): void {
   }
   for (const wait of run.waits) {
     indexWait(run, wait);
+    if (wait.endedEvent !== 0) {
+      addEndedWait(run, wait);
+    }
+  }
+  for (const task of run.waits.length === 0 ? [] : run.tasks) {
+    orderEndedWaits(run, task);
   }
   for (const signal of run.signals) {
     indexSignal(run, signal);
@@ -418,6 +426,12 @@ function indexRun(run: MutableRun): void {
 function orderCalls(run: MutableRun, { calls }: MutableTask): void {
   const endOf = (number: number): number => run.tasks[number]?.closedEvent ?? 0;
   calls?.ended.sort((one, other) => endOf(one) - endOf(other) || one - other);
+}
+
+/** What a task waited for, in the order of its ends. */
+function orderEndedWaits(run: MutableRun, { endedWaits }: MutableTask): void {
+  const endOf = (number: number): number => run.waits[number]?.endedEvent ?? 0;
+  endedWaits.sort((one, other) => endOf(one) - endOf(other));
 }
 
 function countTask(run: MutableRun, task: MutableTask): void {

@@ -12,29 +12,40 @@ export function endOf(ended: Ended): number {
 
 const nothing: readonly Ended[] = [];
 
-/** What ended for a task after an event, in order. */
+/** What ended for a task after an event, in order. Takes as long as there is of that, however much the run holds. */
 export function endedFor(run: Run, number: number, after: number): readonly Ended[] {
-  const calls = run.tasks[number]?.calls?.ended;
-  if (run.waits.length === 0 && calls === undefined) {
+  const task = run.tasks[number];
+  if (task === undefined || (task.endedWaits.length === 0 && task.calls === undefined)) {
     return nothing;
   }
-  const waits = run.waits
-    .filter((wait) => wait.task === number && wait.endedEvent > after)
-    .map((wait): Ended => ({ kind: "wait", wait }));
-  return [...waits, ...callsAfter(run, calls ?? [], after)].sort(
-    (one, other) => endOf(one) - endOf(other),
-  );
+  const waits = lastOf(task.endedWaits, after, (wait) => waitEnd(run.waits[wait]));
+  const calls = lastOf(task.calls?.ended ?? [], after, (called) => callEnd(run.tasks[called]));
+  return waits.length === 0 || calls.length === 0
+    ? [...waits, ...calls]
+    : [...waits, ...calls].sort((one, other) => endOf(one) - endOf(other));
 }
 
-/** Calls lie in the order of their ends, so only what is new is looked at. */
-function callsAfter(run: Run, ended: readonly number[], after: number): Ended[] {
+function waitEnd(wait: Wait | undefined): Ended | undefined {
+  return wait === undefined ? undefined : { kind: "wait", wait };
+}
+
+function callEnd(called: Task | undefined): Ended | undefined {
+  return called === undefined ? undefined : { kind: "call", called };
+}
+
+/** Those that ended after an event. They lie in the order of their ends, so only these are looked at. */
+function lastOf(
+  numbers: readonly number[],
+  after: number,
+  read: (number: number) => Ended | undefined,
+): Ended[] {
   const found: Ended[] = [];
-  for (let index = ended.length - 1; index >= 0; index--) {
-    const called = run.tasks[ended[index] ?? -1];
-    if (called === undefined || called.closedEvent <= after) {
+  for (let index = numbers.length - 1; index >= 0; index--) {
+    const ended = read(numbers[index] ?? -1);
+    if (ended === undefined || endOf(ended) <= after) {
       break;
     }
-    found.push({ kind: "call", called });
+    found.push(ended);
   }
   return found.reverse();
 }

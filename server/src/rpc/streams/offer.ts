@@ -12,6 +12,9 @@ import { noRecords, recordPage } from "./records.js";
 /** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
 const dependencyBytesMax = 1_048_576;
 
+/** Bytes of the names of open calls in an offer, at least roughly. */
+const openCallsBytesMax = 524_288;
+
 /** `pawl.v1.Offer` of a leased task, read from the state right after its claim. All content goes out as it was received. */
 export function offerShape(
   { handle, runNumber, task: number }: Pick<SessionLease, "handle" | "runNumber" | "task">,
@@ -48,8 +51,19 @@ export function offerShape(
   };
 }
 
+/** As many as fit: with all of them an offer could be larger than a message, and what is called again is answered as known. */
 function openCalls(run: Run, { open }: NonNullable<Task["calls"]>): string[] {
-  return [...open].map((number) => nameOfTask(run, number));
+  const names: string[] = [];
+  let bytes = 0;
+  for (const number of open) {
+    const name = nameOfTask(run, number);
+    bytes += 3 * name.length; // At most so many in UTF-8.
+    if (bytes > openCallsBytesMax) {
+      break;
+    }
+    names.push(name);
+  }
+  return names;
 }
 
 /** What is left of the attempt's time, in ms; 0 when nothing bounds it. */

@@ -1,7 +1,7 @@
 import type { StepRecordShape, WaitOutcomeShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Run, Step } from "../../core/state.js";
 import { shapeOfFailure } from "../views/result-view.js";
-import { type Ended, endedFor, endOf } from "./ended-for.js";
+import { endedFor, endOf } from "./ended-for.js";
 import { outcomeShape } from "./wait-outcome.js";
 
 /** Bytes of records that travel with an offer; the rest is read with GetRecords. */
@@ -61,14 +61,32 @@ export function recordPage(run: Run, task: number, after: number, runNumber: num
   return { steps, outcomes, hasMore: !takeEnded(Number.POSITIVE_INFINITY), last };
 }
 
-/** All outcomes of what a task waits for after an event, in order. */
-export function outcomePage(
+/**
+ * All outcomes of what a task waits for after an event, in order, and in pages that each fit in a message. Those of one event stay together: who
+ * has read one page has read all of its events.
+ */
+export function outcomePages(
   run: Run,
   task: number,
   after: number,
   runNumber: number,
-): WaitOutcomeShape[] {
-  return endedFor(run, task, after).map((end: Ended) => outcomeShape(run, end, runNumber).shape);
+): WaitOutcomeShape[][] {
+  const pages: WaitOutcomeShape[][] = [];
+  let page: WaitOutcomeShape[] = [];
+  let bytes = 0;
+  for (const end of endedFor(run, task, after)) {
+    const outcome = outcomeShape(run, end, runNumber);
+    bytes += outcome.bytes;
+    if (bytes > pageBytes && page.at(-1)?.number !== endOf(end)) {
+      page = [];
+      bytes = outcome.bytes;
+    }
+    if (page.length === 0) {
+      pages.push(page);
+    }
+    page.push(outcome.shape);
+  }
+  return pages;
 }
 
 /** Steps lie in the order of their events: where those after one begin. */

@@ -1,7 +1,7 @@
 import type { Run } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
 import type { Handles } from "./handles.js";
-import { outcomePage } from "./records.js";
+import { outcomePages } from "./records.js";
 import type { WorkOutbox } from "./work-outbox.js";
 
 /** Puts what ended for leased tasks into the outbox: each outcome is sent once on a stream. */
@@ -15,9 +15,9 @@ export function takeOutcomes(
     if (entry === undefined || entry.hasEnded || entry.leaseVersion !== leaseVersion) {
       continue;
     }
-    const outcomes = outcomePage(run, task, entry.sentThrough, runNumber);
+    const pages = outcomePages(run, task, entry.sentThrough, runNumber);
     entry.sentThrough = run.eventCount;
-    if (outcomes.length > 0) {
+    for (const outcomes of pages) {
       outbox.outcomes.push({ handle, outcomes });
     }
   }
