@@ -1,5 +1,6 @@
 import type { Client, ProposalInfo, RunEvent } from "@pawl/sdk";
 import { say } from "./printer.js";
+import { ownToken } from "./token.js";
 
 /** Hex digits of a fingerprint that a decision restates here: as many as `pawl approvals show` prints. */
 const fingerprintDigits = 16;
@@ -17,13 +18,21 @@ export async function tellProposal(client: Client, { proposalId }: RunEvent): Pr
   say("", `Run ${runId} waits for a person: may "${operation}" on "${target}" be performed?`);
   say("", "Read exactly what would be sent, then decide, in another terminal in this folder:");
   for (const command of commandsFor(proposal)) say("", `  ${command}`);
-  say(
-    "",
-    'No token is asked for here, so whoever decides is recorded as "local", unauthenticated.',
-  );
-  say("", "The example allows that; with tokens, somebody else than the requester should decide.");
+  for (const line of aboutWho()) say("", line);
   say("", "");
   return true;
+}
+
+/** Who may decide, and as whom it is recorded. */
+function aboutWho(): readonly string[] {
+  return ownToken().token === undefined
+    ? [
+        'No token is asked for here, so whoever decides is recorded as "local", unauthenticated.',
+        "The example allows that; with tokens, somebody else than the requester should decide.",
+      ]
+    : [
+        "Decide with the token of somebody who has the role approver: in PAWL_TOKEN, or --token-file FILE.",
+      ];
 }
 
 /** The commands that are printed. They run exactly as they stand. */

@@ -5,6 +5,7 @@ import { ticketsFolder } from "./folders.js";
 import { KernelChild } from "./kernel-child.js";
 import { type Speaker, say, tellErrors } from "./printer.js";
 import { urlOf } from "./running-kernel.js";
+import { notLetInCode, tokenHint } from "./token.js";
 
 /** Where the kernel and the ticket service are. They stay there through restarts. */
 export interface Addresses {
@@ -150,7 +151,7 @@ export class Crew {
         this.#pids.set(name, pid);
         say(name, `${parts.ready(said)} (process ${pid})`);
       },
-      whyHopeless: () => undefined,
+      whyHopeless: ({ code }) => (code === notLetInCode ? tokenHint : undefined),
       say: (text) => say(name, text),
     };
   }

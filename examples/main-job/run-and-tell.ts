@@ -2,6 +2,7 @@ import { connect } from "@pawl/sdk";
 import type { Addresses } from "./crew.js";
 import { type DriveOptions, driveRun } from "./driver.js";
 import { tellSummary } from "./summary.js";
+import { ownToken } from "./token.js";
 
 /** Starts the run of this folder, or goes on with it, and tells how it ended. */
 export async function runAndTell(
@@ -9,7 +10,7 @@ export async function runAndTell(
   options: DriveOptions,
 ): Promise<void> {
   // An outage is told by the supervisor, which sees the kernel end; the client only waits for the next one.
-  const client = connect({ url, onConnection: () => undefined });
+  const client = connect({ url, ...ownToken(), onConnection: () => undefined });
   try {
     await tellSummary(client, await driveRun(client, options), tickets);
   } finally {

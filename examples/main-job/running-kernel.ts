@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createPawlClient } from "@pawl/sdk/client";
 import { kernelFolder } from "./folders.js";
+import { ownToken } from "./token.js";
 
 /** A kernel that serves this folder, whoever started it. */
 export interface RunningKernel {
@@ -41,7 +42,7 @@ export function isAlive(pid: number): boolean {
 }
 
 async function askStoreId(url: string): Promise<string | undefined> {
-  const client = createPawlClient({ url });
+  const client = createPawlClient({ url, ...ownToken() });
   try {
     const info = await client.admin.getServerInfo({}, { timeoutMs: answerWithinMs });
     return info.storeId;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Conflict, PawlError } from "@pawl/sdk";
+import { AccessDenied, Conflict, PawlError } from "@pawl/sdk";
 import { ChildHopeless } from "../processes/kept-child.js";
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js";
 import { type FolderLock, lockFolder } from "../ticket-service/folder-lock.js";
@@ -9,6 +9,7 @@ import { joinRunning } from "./join.js";
 import { say } from "./printer.js";
 import { runAndTell } from "./run-and-tell.js";
 import { readSettings, type Settings, SettingsInvalid, usage } from "./settings.js";
+import { tokenHint } from "./token.js";
 
 const lookEveryMs = 500;
 
@@ -34,6 +35,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof SettingsInvalid) return tellError(`${error.message}\n${usage}`, 2);
     if (error instanceof ChildHopeless) return tellError(error.message, 1);
     if (error instanceof Conflict) return tellError(`${error.message}\n${newRunHint}`, 1);
+    if (error instanceof AccessDenied) return tellError(`${error.message}\n${tokenHint}`, 1);
     if (error instanceof PawlError) return tellError(`${error.message} [${error.code}]`, 1);
     throw error;
   } finally {

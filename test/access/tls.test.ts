@@ -230,6 +230,17 @@ describe("over TLS", () => {
   });
 });
 
+test("the command-line tool says that it trusts no such authority, or that http is no way in", async () => {
+  const address = `127.0.0.1:${server.server.port}`;
+  const untrusted = await runCli(["info", "--url", `https://${address}`]);
+  expect(untrusted.code).toBe(69);
+  expect(untrusted.errors).toContain("to show a certificate that this machine trusts");
+  expect(untrusted.errors).toContain("PAWL_CA=FILE");
+  const plain = await runCli(["info", "--url", `http://${address}`]);
+  expect(plain.code).toBe(69);
+  expect(plain.errors).toContain("https");
+});
+
 test("a renewed certificate is served without a restart; a damaged one is not", async () => {
   const serialNow = async (): Promise<string> => {
     const socket = await dial(["h2"]);

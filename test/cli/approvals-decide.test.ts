@@ -68,7 +68,9 @@ describe("pawl approvals approve and reject", () => {
     );
     const other = await cli.refusal(...decide("reject", "--reason", "no"));
     expect(other.code).toBe(1);
-    expect(other.said).toMatch(/Reason: PAWL_[A-Z_]+ \(exit code 1\)/);
+    expect(other.said).toMatch(
+      /Reason: PAWL_PROPOSAL_CLOSED \(exit code 1\)\nNext:\n {2}npx --no pawl approvals show 1-p0/,
+    );
   });
 
   it("reject with a reason that the task and the record have", async () => {
@@ -90,6 +92,7 @@ describe("pawl approvals approve and reject", () => {
       const args = ["approvals", verb, "1-p0", "--fingerprint", digits, "--reason", "x"];
       const { code, said } = await cli.refusal(...args);
       expect([code, said]).toEqual([2, expect.stringContaining(named)]);
+      expect(said).toContain("Next:\n  npx --no pawl approvals show 1-p0");
     }
     expect(await cli.json("approvals", "list")).toMatchObject([{ version: 1 }]);
   });
@@ -142,6 +145,7 @@ describe("pawl approvals revoke", () => {
     await cli.until("CONSUMED", "approvals", "show", "1-p0");
     const late = await cli.refusal(...revoke);
     expect([late.code, late.said]).toEqual([1, expect.stringMatching(/used|CONSUMED|consumed/)]);
+    expect(late.said).toContain("Next:\n  npx --no pawl approvals show 1-p0");
     expect((await cli.refusal("approvals", "revoke", "1-p0")).code).toBe(2);
   });
 });

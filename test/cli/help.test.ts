@@ -35,6 +35,16 @@ describe("pawl … --help", () => {
     }
   });
 
+  it.each(names)("pawl help %s shows the same", async (name) => {
+    const words = name.split(" ");
+    expect(await runCli(["help", ...words])).toEqual(await runCli([...words, "--help"]));
+  });
+
+  it("names defaults as they are typed", async () => {
+    const { out } = await runCli(["help", "run", "start"]);
+    expect(out.replaceAll(/\s+/g, " ")).toContain("restart-closed (default: attach)");
+  });
+
   it("has an example of no command that is not there", () => {
     expect(Object.keys(helpExamples).sort()).toEqual([...names].sort());
   });

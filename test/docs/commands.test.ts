@@ -19,6 +19,8 @@ const python = ".set-up/python/env/bin/python";
 const OTHERS = new Set([
   "echo",
   "curl",
+  "export",
+  "openssl",
   "node",
   "cp",
   "tar",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { waitUntil } from "../set-up/running.js";
 import {
   expectGone,
@@ -176,6 +176,37 @@ describe("a kernel that serves the folder already", () => {
     expect(job.lives("kernel")).toEqual([]);
     alone.kill("SIGKILL");
     await job.life("kernel", 1);
+    await expectOneTicket(job);
+  });
+});
+
+describe("a kernel with tokens", () => {
+  const tokenFor = async (name: string, ...roles: string[]): Promise<string> => {
+    const flags = roles.map((role) => `--role ${role}`).join(" ");
+    const line = `npx --no pawl token create --name ${name} ${flags} 2> told > ${name}.token; cat ${name}.token`;
+    return (await succeed(line, folder.path)).trim();
+  };
+
+  afterEach(() => vi.unstubAllEnvs());
+
+  it("ends an example that has none with how to give it one, and leaves nothing", async () => {
+    await tokenFor("ann", "approver");
+    const job = folder.start();
+    expect(await job.exit).toEqual({ code: 1, signal: null });
+    expect(job.errors()).toContain("PAWL_TOKEN=$(npx --no pawl token create");
+    expect(job.errors() + job.output()).not.toContain("    at ");
+    await expectGone(job);
+  });
+
+  it("is used with the token in PAWL_TOKEN, and shows who approved", async () => {
+    await tokenFor("ann", "approver");
+    vi.stubEnv("PAWL_TOKEN", await tokenFor("example", "worker", "client"));
+    const job = folder.start();
+    await job.shows(question);
+    const approve = job.commands().find((command) => command.includes("approvals approve"));
+    await succeed(`${approve} --token-file ann.token`, folder.path);
+    await job.shows("All stay up");
+    expect(job.output()).toContain('approved   by "ann", proposal 1-p0');
     await expectOneTicket(job);
   });
 });

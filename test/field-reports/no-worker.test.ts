@@ -32,7 +32,7 @@ describe("a task for which no worker comes", () => {
     await startTask(clocked.grpc, "r");
     await clocked.time.pass(5 * minuteMs);
     const nobody =
-      'Task "only" is ready since 5 min for attempt 1 of 5, but no worker that serves kind "kind-r" is connected.';
+      'Task "only" has been ready for attempt 1 of 5 for 5 min, but no worker that serves kind "kind-r" is connected.';
     expect(await whyOf("r")).toBe(nobody);
     expect((await taskOf(clocked.grpc, "r")).waitsFor).toBe(nobody);
     const { runs } = await clocked.grpc.unary(run.listRuns, {});

@@ -55,7 +55,7 @@ describe.each(["grpc", "json"] as const)("one run over %s", (protocol) => {
         { status: TaskStatus.READY, count: 1 },
       ],
       why: expect.stringMatching(
-        /^Task "first" is ready since \d+ m?s for attempt 1 of 5, but no worker that serves kind "graph-kind" is connected; 9 more tasks are open\.$/,
+        /^Task "first" has been ready for attempt 1 of 5 for \d+ m?s, but no worker that serves kind "graph-kind" is connected; 9 more tasks are open\.$/,
       ),
     });
     expect(graph?.fingerprint).toHaveLength(32);

@@ -82,6 +82,13 @@ function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): C
       "Or say where the kernel is: --url URL, or PAWL_URL in the environment.",
     ]);
   }
+  if (systemCode !== undefined && untrusted.test(systemCode)) {
+    return unavailable(
+      `Expected the kernel at ${url} to show a certificate that this machine trusts, but it does not (${error.rawMessage}).`,
+      error,
+      ["Name the file of the authority that signed it, in PEM: PAWL_CA=FILE in the environment."],
+    );
+  }
   switch (error.code) {
     case Code.DeadlineExceeded:
       return unavailable(
@@ -98,7 +105,12 @@ function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): C
       return unavailable(
         `Expected the kernel at ${url} to answer, but the connection ended (${error.rawMessage}).`,
         error,
-        ["Give the same command again: what has happened is answered as existing."],
+        [
+          "Give the same command again: what has happened is answered as existing.",
+          ...(url.startsWith("http:")
+            ? ["A kernel with TLS has an https address: --url, or PAWL_URL."]
+            : []),
+        ],
       );
     case Code.Unimplemented:
       return unavailable(
@@ -128,6 +140,10 @@ function exitCodeOf(reason: string): ExitCode {
   if (reason === "PAWL_UNAVAILABLE") return exitCodes.unavailable;
   return reason === "PAWL_STORE_FAILED" ? exitCodes.storeFailed : exitCodes.refused;
 }
+
+/** How Node.js names what it finds wrong with a certificate. */
+const untrusted =
+  /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET_ISSUER|VERIFY))/;
 
 /** The system's own code, looked for along the chain of causes. */
 function systemCodeOf(error: unknown): string | undefined {

@@ -22,7 +22,7 @@ export async function main(
     exitCode = code;
   });
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(helpWords(program, args), { from: "user" });
     return exitCode;
   } catch (error) {
     return tell(context, error, program, args);
@@ -62,12 +62,24 @@ function commandLineError(
   );
 }
 
+/** `help run start` means `run start --help`; commander itself reads only one word behind `help`. */
+function helpWords(program: Command, args: readonly string[]): string[] {
+  const [first, group = "", name = "", ...more] = args;
+  const found = childOf(program, group);
+  if (first !== "help" || more.length > 0 || found === undefined) return [...args];
+  return childOf(found, name) === undefined ? [...args] : [group, name, "--help"];
+}
+
+function childOf(command: Command, word: string): Command | undefined {
+  return command.commands.find((each) => each.name() === word);
+}
+
 /** What prints the help of the command that was meant, as far as its words are known. */
 function helpCommand(program: Command, args: readonly string[]): string {
   const words: string[] = [];
   let command = program;
   for (const word of args) {
-    const child = command.commands.find((each) => each.name() === word);
+    const child = childOf(command, word);
     if (child === undefined) break;
     words.push(word);
     command = child;

@@ -38,6 +38,7 @@ const steps: Readonly<Record<string, Steps>> = {
   PAWL_NAMESPACE_NOT_FOUND: (f) => [f.command("namespace list")],
   PAWL_NOT_ENTITLED: () => [
     "Ask one of those whom the message names, or use a token of one of them.",
+    "A kernel without tokens knows nobody but local: pawl token create makes it tell people apart.",
   ],
   PAWL_OPERATIONS_UNSETTLED: (f) => [
     "Settle its operations first: resolve their reviews.",

@@ -46,7 +46,7 @@ test("a task that nobody could take says since when, and what must be connected"
     return false;
   };
   const sentence =
-    'Task "send" is ready since 5 min for attempt 1 of 5, but no worker that serves kind "mail" in queue "eu" is connected.';
+    'Task "send" has been ready for attempt 1 of 5 for 5 min, but no worker that serves kind "mail" in queue "eu" is connected.';
   expect(explainRun(machine.state, { nowMs: machine.nowMs, isServed })).toBe(sentence);
   expect(explainWait(machine.state, 0, { nowMs: machine.nowMs, isServed })).toBe(sentence);
   expect(asked[0]).toEqual(["default", "eu", "mail"]);
@@ -57,7 +57,7 @@ test("a task that runs names its worker and since when", () => {
   machine.do(leaseTask(0));
   machine.nowMs += 3_000;
   expect(why(machine)).toBe(
-    'Task "send" runs at worker "w1" (attempt 1 of 5) since 3 s; 1 more task is open.',
+    'Task "send" has run at worker "w1" for 3 s (attempt 1 of 5); 1 more task is open.',
   );
   expect(explainWait(machine.state, 0, { nowMs: machine.nowMs })).toBe("");
   expect(explainWait(machine.state, 1, { nowMs: machine.nowMs })).toBe(

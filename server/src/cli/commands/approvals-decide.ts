@@ -7,7 +7,7 @@ import type { CliContext } from "../context.js";
 import { clean, count } from "../format/text.js";
 import { messageFields } from "../json.js";
 import { addKernelOptions, type KernelOptions } from "../options.js";
-import { readProposal, requireShown } from "../read-proposal.js";
+import { nextForProposal, readProposal, requireShown } from "../read-proposal.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface DecideOptions extends KernelOptions {
@@ -28,8 +28,11 @@ export function addApprovalsDecide(group: Command, context: CliContext): void {
     .requiredOption(fingerprintFlags, fingerprintHelp)
     .option("--reason <text>", "why, for the record");
   addKernelOptions(approve).action((proposalId: string, options: DecideOptions) =>
-    withKernel(context, options, (session) =>
-      decide(session, proposalId, ProposalVerdict.APPROVE, options),
+    withKernel(
+      context,
+      options,
+      (session) => decide(session, proposalId, ProposalVerdict.APPROVE, options),
+      nextForProposal(proposalId),
     ),
   );
   const reject = group
@@ -39,8 +42,11 @@ export function addApprovalsDecide(group: Command, context: CliContext): void {
     .requiredOption(fingerprintFlags, fingerprintHelp)
     .requiredOption("--reason <text>", "why, for the record");
   addKernelOptions(reject).action((proposalId: string, options: DecideOptions) =>
-    withKernel(context, options, (session) =>
-      decide(session, proposalId, ProposalVerdict.REJECT, options),
+    withKernel(
+      context,
+      options,
+      (session) => decide(session, proposalId, ProposalVerdict.REJECT, options),
+      nextForProposal(proposalId),
     ),
   );
 }
@@ -53,7 +59,7 @@ async function decide(
 ): Promise<void> {
   const { kernel, namespace, out, followUps } = session;
   const { proposal } = await readProposal(session, proposalId);
-  requireShown(proposal, options.fingerprint);
+  requireShown(proposal, options.fingerprint, followUps);
   const { fingerprint } = proposal;
   // A proposal never changes, so the version that is decided on is the one in which it can be decided: the first.
   const request = { namespace, proposalId, expectedVersion: 1, fingerprint, verdict };

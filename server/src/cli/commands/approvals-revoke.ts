@@ -5,7 +5,7 @@ import type { CliContext } from "../context.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
 import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
-import { readProposal } from "../read-proposal.js";
+import { nextForProposal, readProposal } from "../read-proposal.js";
 import { withKernel } from "../with-kernel.js";
 
 interface RevokeOptions extends KernelOptions {
@@ -26,26 +26,31 @@ export function addApprovalsRevoke(group: Command, context: CliContext): void {
       wholeNumber(1, UINT32_MAX),
     );
   addKernelOptions(command).action((proposalId: string, options: RevokeOptions) =>
-    withKernel(context, options, async (session) => {
-      const { kernel, namespace, out, followUps } = session;
-      const { reason } = options;
-      const expectedVersion =
-        options.expectedVersion ?? (await readProposal(session, proposalId)).proposal.version;
-      const answer = await kernel.approvals.revokeApproval(
-        { namespace, proposalId, expectedVersion, reason },
-        { timeoutMs: CALL_TIMEOUT_MS },
-      );
-      if (out.isJson) {
-        out.json({ proposalId, ...messageFields(RevokeApprovalResponseSchema, answer) });
-        return;
-      }
-      const name = `The approval of proposal ${out.style("bold", clean(proposalId))}`;
-      out.lines(
-        answer.existing
-          ? `${name} had been revoked before; nothing was changed.`
-          : `${name} is revoked: its operation will not be performed.`,
-      );
-      out.next([followUps.command("approvals show", [proposalId])]);
-    }),
+    withKernel(
+      context,
+      options,
+      async (session) => {
+        const { kernel, namespace, out, followUps } = session;
+        const { reason } = options;
+        const expectedVersion =
+          options.expectedVersion ?? (await readProposal(session, proposalId)).proposal.version;
+        const answer = await kernel.approvals.revokeApproval(
+          { namespace, proposalId, expectedVersion, reason },
+          { timeoutMs: CALL_TIMEOUT_MS },
+        );
+        if (out.isJson) {
+          out.json({ proposalId, ...messageFields(RevokeApprovalResponseSchema, answer) });
+          return;
+        }
+        const name = `The approval of proposal ${out.style("bold", clean(proposalId))}`;
+        out.lines(
+          answer.existing
+            ? `${name} had been revoked before; nothing was changed.`
+            : `${name} is revoked: its operation will not be performed.`,
+        );
+        out.next([followUps.command("approvals show", [proposalId])]);
+      },
+      nextForProposal(proposalId),
+    ),
   );
 }

@@ -25,7 +25,7 @@ export function addInfo(program: Command, context: CliContext): void {
       }
       printStanding(out, info, kernel.url);
       out.fields(infoFields(info, out.clock));
-      out.next([followUps.command("run list"), followUps.command("reviews list")]);
+      out.next([followUps.command("run list"), followUps.command("inbox")]);
     }),
   );
 }

@@ -24,7 +24,7 @@ interface StartOptions extends KernelOptions {
   readonly plan: string;
   readonly input?: string;
   readonly id?: string;
-  readonly onExisting: OnExisting;
+  readonly onExisting?: OnExisting;
   readonly requestId?: string;
   readonly label?: readonly (readonly [string, string])[];
 }
@@ -40,9 +40,8 @@ export function addRunStart(group: Command, context: CliContext): void {
     .option("--id <run>", "id of the run, the identity of the start (default: a new UUID)")
     .option(
       "--on-existing <policy>",
-      "what to do with a run of this id: attach, refuse, replace-open, restart-failed, restart-closed",
+      "what to do with a run of this id: attach, refuse, replace-open, restart-failed, restart-closed (default: attach)",
       enumWordOption(OnExistingSchema),
-      OnExisting.ATTACH,
     )
     .option(
       "--request-id <id>",
@@ -58,7 +57,7 @@ export function addRunStart(group: Command, context: CliContext): void {
         plan,
         input,
         runId: options.id ?? randomUUID(),
-        onExisting: options.onExisting,
+        onExisting: options.onExisting ?? OnExisting.ATTACH,
         requestId: options.requestId ?? randomUUID(),
         labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
       }),
@@ -147,7 +146,9 @@ export async function readContent(
     JSON.parse(text);
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error);
-    throw usageError(`Expected ${option} to be JSON or @FILE, but ${found}.`);
+    throw usageError(`Expected ${option} to be JSON or @FILE, but ${found}.`, [
+      `Text is JSON in double quotes, and the shell needs quotes around those: ${option} '"text"'.`,
+    ]);
   }
   const data = new TextEncoder().encode(text);
   return create(PayloadSchema, {

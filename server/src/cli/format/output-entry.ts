@@ -37,6 +37,6 @@ function droppedLine(dropped: number, style: Style): string {
 
 function endLine({ task, taskStatus, runStatus, forgotten }: OutputEnd): string {
   if (task === "") return `The run is ${enumWord(RunStatusSchema, runStatus)}.`;
-  const nothing = forgotten ? " The kernel has no output of it, or not any more." : "";
+  const nothing = forgotten ? " The kernel has no live output of it, or not any more." : "";
   return `Task ${clean(task)} is ${enumWord(TaskStatusSchema, taskStatus)}.${nothing}`;
 }

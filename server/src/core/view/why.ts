@@ -172,7 +172,7 @@ function explainTask(run: Run, task: Task, from: Standpoint): string {
       return `${name} ${explainWaits(run, task, nowMs, runNumber)}`;
     case TaskStatus.LEASED:
       return run.cancelRequestedAtMs === 0
-        ? `${name} runs at worker "${task.worker}" (attempt ${task.attempt} of ${attemptsMax}) since ${formatLength(nowMs - task.leasedAtMs)}`
+        ? `${name} has run at worker "${task.worker}" for ${formatLength(nowMs - task.leasedAtMs)} (attempt ${task.attempt} of ${attemptsMax})`
         : `${name} was told to stop, and worker "${task.worker}" may still clean up`;
     case TaskStatus.READY:
       return `${name} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
@@ -190,7 +190,7 @@ function explainReady(run: Run, task: Task, { nowMs, isServed }: Standpoint, nex
   const serves = `serves kind "${spec?.kind}"${queueWords(spec)}`;
   return isServed?.(run.namespace, spec?.queue ?? "", spec?.kind ?? "") !== false
     ? `waits for a free worker that ${serves} for ${next}`
-    : `is ready since ${formatLength(nowMs - task.readyAtMs)} for ${next}, but no worker that ${serves} is connected`;
+    : `has been ready for ${next} for ${formatLength(nowMs - task.readyAtMs)}, but no worker that ${serves} is connected`;
 }
 
 function queueWords(spec: { readonly kind: string; readonly queue: string } | undefined): string {
