@@ -139,11 +139,11 @@ describe("apply refuses what the tables do not allow, and nothing else", () => {
         if (operation === undefined) throw new Error("no operation");
         operation.status = from;
         const expected = isLegal(operationTransitions, from, to) ? "moved" : "refused";
-        expect([from, to, outcome(() => moveOperation(state, operation, to, START_MS))]).toEqual([
+        expect([
           from,
           to,
-          expected,
-        ]);
+          outcome(() => moveOperation(state, operation, to, { atMs: START_MS, number: 3 })),
+        ]).toEqual([from, to, expected]);
       }
     }
   });

@@ -1,6 +1,6 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
-import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
+import type { GuardValue, OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
@@ -14,20 +14,13 @@ import { Draining } from "../abort-reasons.js";
 import type { ApproveOptions, Said } from "../approval.js";
 import type { ChildOptions, ChildRun } from "../children.js";
 import type { StartArguments, Startable } from "../connect.js";
-import type {
-  PerformOptions,
-  SleepOptions,
-  StepOptions,
-  StepScope,
-  TaskContext,
-} from "../context.js";
+import type { PerformOptions, SleepOptions, StepScope, TaskContext } from "../context.js";
 import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../other-runs.js";
 import type { EmitOptions } from "../output.js";
-import type { Schema } from "../schema.js";
 import type { TaskRef } from "../task.js";
 import {
   approvalCall,
@@ -47,7 +40,7 @@ import { Names } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
-import { Steps } from "./steps.js";
+import { type AnyStepOptions, Steps, type StepToMake } from "./steps.js";
 import {
   answerCall,
   askedAs,
@@ -78,8 +71,6 @@ export interface AttemptContextOptions {
   /** Called once, when the attempt is to be given back. */
   readonly onSuspend: (suspension: Suspension) => void;
 }
-
-type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
 
 /** The `ctx` of one attempt. */
 export class AttemptContext implements TaskContext {
@@ -186,7 +177,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep(name, first, second, false);
+    return this.makeStep({ name, first, second, isRead: false });
   }
 
   read<T>(
@@ -194,7 +185,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep(name, first, second, true);
+    return this.makeStep({ name, first, second, isRead: true });
   }
 
   perform<Sent, Result>(
@@ -211,6 +202,7 @@ export class AttemptContext implements TaskContext {
     operation: Operation,
     options: Pick<PerformOptions, "scope" | "key">,
     makeRequest: () => Promise<OperationRequest>,
+    ledger?: Ledger,
   ): Promise<Result> {
     const call = `operation "${operation.name}"`;
     return this.track(call, async () => {
@@ -221,7 +213,7 @@ export class AttemptContext implements TaskContext {
       try {
         const request = await makeRequest();
         this.#origin ??= originOf(this.options.offer);
-        const used = this.ledgerOf(options.scope);
+        const used = ledger ?? this.ledgerOf(options.scope);
         // The engine decodes what the operation's own schema gave.
         return (await new Performance(used, operation, request, this.#origin).run()) as Result;
       } catch (thrown) {
@@ -237,12 +229,7 @@ export class AttemptContext implements TaskContext {
     return scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
   }
 
-  protected makeStep<T>(
-    name: string,
-    first: AnyStepOptions | ((scope: StepScope) => unknown),
-    second: ((scope: StepScope) => unknown) | undefined,
-    isRead: boolean,
-  ): Promise<T> {
+  protected makeStep<T>({ name, first, second, isRead, onRecord }: StepToMake): Promise<T> {
     const options = typeof first === "function" ? {} : first;
     const run = typeof first === "function" ? first : second;
     return this.track(`step "${name}"`, async () => {
@@ -253,7 +240,7 @@ export class AttemptContext implements TaskContext {
       }
       this.steps ??= this.newSteps();
       // The overloads of the interface say what comes back; the engine gives what was recorded.
-      return (await this.steps.make({ name, options, run, isRead })) as T;
+      return (await this.steps.make({ name, options, run, isRead, onRecord })) as T;
     });
   }
 
@@ -297,10 +284,13 @@ export class AttemptContext implements TaskContext {
         revises === undefined ? operation.name : `${operation.name} after ${revises.proposalId}`;
       const giveBack = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
       try {
-        const built = await buildOperationRequest(operation, content, options);
-        const proposal = proposeRequest(built, options, await proposedGuards(guards));
-        await this.steps?.answered();
-        return { request: built, proposalId: await this.propose(proposal) };
+        const held = guards.length === 0 ? [] : await proposedGuards(guards);
+        return await this.atOnce(async () => {
+          const built = await buildOperationRequest(operation, content, options);
+          const proposal = proposeRequest(built, options, held);
+          await this.steps?.answered();
+          return { request: built, proposalId: await this.propose(proposal) };
+        });
       } catch (thrown) {
         giveBack();
         throw thrown;
@@ -314,12 +304,19 @@ export class AttemptContext implements TaskContext {
     if (status !== ProposalStatus.APPROVED) {
       return { ...said, status: deniedStatus(status) };
     }
-    const perform = (): Promise<Result> =>
+    const performWith = (stated: GuardValue[]): Promise<Result> =>
       this.performAs<Result>(operation, options, async () => ({
         ...request,
         proposalId,
-        guards: await presentGuards(guards),
+        guards: stated,
       }));
+    const perform = (): Promise<Result> => {
+      if (guards.length === 0) return performWith([]);
+      const stating = this.track(`guards of ${what}`, () => presentGuards(guards));
+      const performing = stating.then(performWith);
+      performing.catch(() => undefined);
+      return performing;
+    };
     return { ...said, status: "approved", perform };
   }
 
@@ -416,6 +413,11 @@ export class AttemptContext implements TaskContext {
   protected sendToRun(item: ObligationItem): Promise<ItemAnswer> {
     const { lease, port, state } = this.options;
     return port.tellRun(lease, item, state.seenThrough);
+  }
+
+  /** Runs what takes no longer than the kernel's answer, and during which nothing else may be given to the code. */
+  protected atOnce<T>(run: () => Promise<T>): Promise<T> {
+    return run();
   }
 
   /** Proposes under the lease; the answer is the id of the proposal. */

@@ -66,8 +66,9 @@ export class LeaseLedger implements Ledger {
   }
 
   observe(key: string, intentId: string, observation: Observation): Promise<void> {
-    const { lease, stream } = this.#options;
+    const { lease, stream, state } = this.#options;
     const { leaseVersion } = lease;
+    const { seenThrough } = state;
     const content =
       observation.outcome.case === "result" ? payloadBytes(observation.outcome.value) : 16_384;
     const named = lease.isOver ? { handle: 0, runId: lease.runId } : { handle: lease.handle };
@@ -83,6 +84,7 @@ export class LeaseLedger implements Ledger {
           intentId,
           key,
           observation,
+          seenThrough,
         }),
       }),
       (answer) => this.#observed(answer),

@@ -24,6 +24,23 @@ export interface StepCall {
   readonly options: StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
   readonly run: (scope: StepScope) => unknown;
   readonly isRead: boolean;
+  /** Told when its record is sent. */
+  readonly onRecord?: (() => void) | undefined;
+}
+
+/** Options of a step, with or without a schema. */
+export type AnyStepOptions = StepOptions & {
+  readonly schema?: Schema<unknown, unknown> | undefined;
+};
+
+/** A step as `ctx` was asked for it. */
+export interface StepToMake {
+  readonly name: string;
+  readonly first: AnyStepOptions | ((scope: StepScope) => unknown);
+  readonly second?: ((scope: StepScope) => unknown) | undefined;
+  readonly isRead: boolean;
+  /** Told when its record is sent. */
+  readonly onRecord?: (() => void) | undefined;
 }
 
 /** What the steps of an attempt need. */
@@ -95,6 +112,7 @@ export class Steps {
         { retryable: false },
       );
     }
+    call.onRecord?.();
     await this.#record(
       { name, key: options.key, outcome: { value: payload }, isRead },
       options.durable === true,
@@ -103,11 +121,13 @@ export class Steps {
   }
 
   /** What a step that failed throws: the error itself, or, once it is recorded, what later executions throw too. */
-  async #failed({ name, options, isRead }: StepCall, thrown: unknown): Promise<unknown> {
+  async #failed(call: StepCall, thrown: unknown): Promise<unknown> {
+    const { name, options, isRead } = call;
     if (options.retry === undefined || this.#options.state.reason !== undefined) {
       return thrown;
     }
     const { failure } = toFailure(thrown);
+    call.onRecord?.();
     await this.#record({ name, key: options.key, outcome: { failure }, isRead }, true);
     return new StepFailed(name, fromFailure(failure));
   }

@@ -249,6 +249,10 @@ export interface MutableOperation {
   failure: FailureShape | undefined;
   settledAtMs: number;
   settledIntentId: string;
+  /** Up to which event the code that told of its outcome had been given others; undefined: no code that held the lease told of it, or it is not settled. */
+  settledSeenThrough: number | undefined;
+  /** Event number of its settlement; 0: it is not settled. */
+  settledEvent: number;
   reconciled: boolean;
   lookUps: number;
   lookUpAtMs: number;

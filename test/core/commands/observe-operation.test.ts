@@ -76,6 +76,22 @@ describe("ObserveOperation of an open call", () => {
     });
   });
 
+  it("keeps up to where its code had been given outcomes, and the event that settled it", () => {
+    const { state } = open()
+      .when({ ...observeResult("i1"), seenThrough: 2 })
+      .records(observed(result, OBSERVED, { seenThrough: 2 }))
+      .go();
+    expect(state.operations[0]).toMatchObject({ settledSeenThrough: 2, settledEvent: 4 });
+  });
+
+  it("keeps no place of a call whose end is unknown", () => {
+    const { state } = open()
+      .when({ ...observe("i1", unknown), seenThrough: 2 })
+      .records(observed(unknown, IN_DOUBT, { seenThrough: 2 }))
+      .go();
+    expect(state.operations[0]).toMatchObject({ settledSeenThrough: undefined, settledEvent: 0 });
+  });
+
   it("keeps the refusal as its failure", () => {
     const { state } = open().when(observe("i1", refused)).records(observed(refused, REFUSED)).go();
     expect(state.operations[0]?.failure).toEqual(failure({ kind: "NoSuchAccount" }));
@@ -97,6 +113,15 @@ describe("a late ObserveOperation", () => {
     scenario.when(observeResult("i1")).records(observed(result, OBSERVED, { late: true }));
     expect(scenario.state.tasks).toEqual(before);
     expect(scenario.state.operations[0]).toMatchObject({ status: OBSERVED, reconciled: true });
+  });
+
+  it("has no place among what its code was given: it counts as given with its own event", () => {
+    const { state } = open()
+      .given(doubted(), leaseEnded(0, 1), leased(0, 2, { attempt: 1 }))
+      .when({ ...observeResult("i1"), seenThrough: 2 })
+      .records(observed(result, OBSERVED, { late: true, seenThrough: 0 }))
+      .go();
+    expect(state.operations[0]).toMatchObject({ settledSeenThrough: undefined, settledEvent: 7 });
   });
 
   it.each([

@@ -49,6 +49,8 @@ describe("ReconcileOperation", () => {
       result: payload("sent"),
       reconciled: true,
       settledIntentId: "",
+      settledSeenThrough: undefined,
+      settledEvent: 7,
       settledAtMs: START_MS + 6000,
     });
   });

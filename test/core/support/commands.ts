@@ -296,7 +296,7 @@ export function observe(
   outcome: ObservedOutcome,
   operationKey: string = MAIL_KEY,
 ): ObserveOperation {
-  return { kind: "ObserveOperation", operationKey, intentId, outcome };
+  return { kind: "ObserveOperation", operationKey, intentId, outcome, seenThrough: 0 };
 }
 
 /** Says that a call of `mail` returned. */

@@ -325,7 +325,7 @@ export function observed(
 ): Event<"operationObserved"> {
   return {
     case: "operationObserved",
-    value: { operation: 0, intentId: "i1", outcome, next, late: false, ...parts },
+    value: { operation: 0, intentId: "i1", outcome, next, late: false, seenThrough: 0, ...parts },
   };
 }
 

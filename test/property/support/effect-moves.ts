@@ -57,7 +57,8 @@ export function outcomeOf(
   const operationKey = operation?.declaration.key ?? "none";
   if (verb === "observe") {
     const intentId = move.stale === 0 ? (operation?.intentId ?? "i0") : "i-stale";
-    return { kind: "ObserveOperation", operationKey, intentId, outcome: observed(move) };
+    const outcome = observed(move);
+    return { kind: "ObserveOperation", operationKey, intentId, outcome, seenThrough: move.pick };
   }
   const intentId = `r${run.eventCount}`;
   return {

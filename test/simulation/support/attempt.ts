@@ -204,6 +204,7 @@ export class Attempt {
     const { name } = operation;
     const { task, leaseVersion } = this.offer;
     const lease = { task, leaseVersion };
+    const seenThrough = this.offer.eventCount;
     return {
       intend: (intentId) =>
         this.#intent(`intent ${name} ${intentId}`, {
@@ -213,7 +214,12 @@ export class Attempt {
       observe: async (operationKey, intentId, outcome) => {
         await this.#send(
           `observation ${name} ${outcome.case} of ${intentId}`,
-          [{ target, command: { kind: "ObserveOperation", operationKey, intentId, outcome } }],
+          [
+            {
+              target,
+              command: { kind: "ObserveOperation", operationKey, intentId, outcome, seenThrough },
+            },
+          ],
           { isForAnyLease: true },
         );
       },

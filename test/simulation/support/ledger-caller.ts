@@ -108,7 +108,10 @@ export class LedgerCaller extends Caller {
         this.#intent(`intent ${intentId}`, { target, command: intend(key, operation, intentId) }),
       observe: async (_key, intentId, outcome) => {
         await this.ask(`observation ${outcome.case} of ${intentId}`, [
-          { target, command: { kind: "ObserveOperation", operationKey, intentId, outcome } },
+          {
+            target,
+            command: { kind: "ObserveOperation", operationKey, intentId, outcome, seenThrough: 0 },
+          },
         ]);
       },
       reconcile: (_key, { intentId, lookedUpIntentId }, finding) =>

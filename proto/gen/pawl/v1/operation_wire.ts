@@ -358,6 +358,8 @@ export interface ReuseShape {
   observedAt?: TimestampShape | undefined;
   key: string;
   reconciled: boolean;
+  seenThrough?: number | undefined;
+  number: number;
 }
 
 /** Appends the fields of a `pawl.v1.Reuse`. */
@@ -397,6 +399,14 @@ export function writeReuse(w: WireWriter, m: ReuseShape): void {
     w.tag(48);
     w.bool(m.reconciled);
   }
+  if (m.seenThrough !== undefined) {
+    w.tag(56);
+    w.varint32(m.seenThrough);
+  }
+  if (m.number !== 0) {
+    w.tag(64);
+    w.varint32(m.number);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Reuse` up to `end`, which is the reader's limit. */
@@ -405,6 +415,8 @@ export function readReuse(r: WireReader, end: number): ReuseShape {
   let observedAt: TimestampShape | undefined;
   let key: string = "";
   let reconciled: boolean = false;
+  let seenThrough: number | undefined;
+  let number: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -429,6 +441,12 @@ export function readReuse(r: WireReader, end: number): ReuseShape {
       case 48:
         reconciled = r.bool();
         break;
+      case 56:
+        seenThrough = r.varint32();
+        break;
+      case 64:
+        number = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -438,6 +456,8 @@ export function readReuse(r: WireReader, end: number): ReuseShape {
     observedAt,
     key,
     reconciled,
+    seenThrough,
+    number,
   };
 }
 

@@ -1690,6 +1690,7 @@ export interface ObservationItemShape {
   key: string;
   observation?: ObservationShape | undefined;
   runId: string;
+  seenThrough: number;
 }
 
 /** Appends the fields of a `pawl.v1.ObservationItem`. */
@@ -1724,6 +1725,10 @@ export function writeObservationItem(w: WireWriter, m: ObservationItemShape): vo
     w.tag(58);
     w.string(m.runId);
   }
+  if (m.seenThrough !== 0) {
+    w.tag(64);
+    w.varint32(m.seenThrough);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ObservationItem` up to `end`, which is the reader's limit. */
@@ -1735,6 +1740,7 @@ export function readObservationItem(r: WireReader, end: number): ObservationItem
   let key: string = "";
   let observation: ObservationShape | undefined;
   let runId: string = "";
+  let seenThrough: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1760,6 +1766,9 @@ export function readObservationItem(r: WireReader, end: number): ObservationItem
       case 58:
         runId = r.string();
         break;
+      case 64:
+        seenThrough = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1772,6 +1781,7 @@ export function readObservationItem(r: WireReader, end: number): ObservationItem
     key,
     observation,
     runId,
+    seenThrough,
   };
 }
 

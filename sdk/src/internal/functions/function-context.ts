@@ -4,7 +4,7 @@ import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { ObligationItem, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../../abort-reasons.js";
 import type { ApproveOptions, Said } from "../../approval.js";
-import type { PerformOptions, SleepOptions, StepOptions, StepScope } from "../../context.js";
+import type { PerformOptions, SleepOptions } from "../../context.js";
 import type { Duration } from "../../duration.js";
 import { DefinitionInvalid } from "../../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../../messages.js";
@@ -26,10 +26,10 @@ import { decodePayload } from "../codec.js";
 import { fromFailure } from "../failure.js";
 import { checkId } from "../ids.js";
 import { Names } from "../names.js";
-import type { Ledger } from "../perform.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
+import type { StepToMake } from "../steps.js";
 import { validate } from "../validate.js";
 import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
@@ -38,6 +38,7 @@ import { Calls } from "./calls.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
+import type { Place } from "./place.js";
 import {
   bounded,
   callName,
@@ -50,9 +51,6 @@ import {
   scopeOf,
 } from "./scopes.js";
 import { Turns } from "./turns.js";
-
-type AnyStepOptions = StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
-type StepBody = (scope: StepScope) => unknown;
 
 /** The `ctx` of one execution of a workflow function. */
 export class FunctionContext extends AttemptContext implements WorkflowContext {
@@ -101,21 +99,20 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     this.#turns.close();
   }
 
-  protected override makeStep<T>(
-    name: string,
-    first: AnyStepOptions | StepBody,
-    second: StepBody | undefined,
-    isRead: boolean,
-  ): Promise<T> {
-    const key = typeof first === "function" ? undefined : first.key;
-    const scoped = scopedName(scopeOf(this), name);
+  protected override makeStep<T>(step: StepToMake): Promise<T> {
+    const key = typeof step.first === "function" ? undefined : step.first.key;
+    const name = scopedName(scopeOf(this), step.name);
+    return this.#own(
+      (place) => super.makeStep<T>({ ...step, name, onRecord: () => place.record() }),
+      this.#recordedStep(name, key),
+    );
+  }
+
+  /** The place of a step that was recorded earlier. */
+  #recordedStep(name: string, key: string | undefined): OrderKey | undefined {
     this.steps ??= this.newSteps();
-    const record = this.steps.find(scoped, key);
-    const place: OrderKey | undefined =
-      record === undefined
-        ? undefined
-        : { after: record.seenThrough, isOwn: true, number: record.number };
-    return this.#own(() => super.makeStep<T>(scoped, first, second, isRead), place);
+    const record = this.steps.find(name, key);
+    return record && { after: record.seenThrough, isOwn: true, number: record.number };
   }
 
   override perform<Sent, Result>(
@@ -139,11 +136,28 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     options: Pick<PerformOptions, "scope" | "key">,
     makeRequest: () => Promise<OperationRequest>,
   ): Promise<Result> {
-    return this.#own(() => super.performAs<Result>(operation, options, makeRequest), undefined);
+    const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
+    const name = scopedName(`$order/${scope}`, operation.name);
+    const recorded = this.#recordedStep(name, key);
+    return this.#own(async (place) => {
+      place.hold();
+      const ledger = new FunctionLedger(this.ledgerOf(scope), { place, scope });
+      try {
+        return await super.performAs<Result>(operation, options, makeRequest, ledger);
+      } finally {
+        if (recorded !== undefined || (ledger.isSettled && place.isLate)) {
+          await this.#recordPlace(place, name, key);
+        }
+      }
+    }, recorded);
   }
 
-  protected override ledgerOf(scope: PerformOptions["scope"]): Ledger {
-    return new FunctionLedger(super.ledgerOf(scope), this.#turns);
+  /** What its operation cannot say itself: when the code was given the outcome. */
+  async #recordPlace(place: Place, name: string, key: string | undefined): Promise<void> {
+    const options = key === undefined ? {} : { key };
+    const onRecord = (): void => place.record();
+    this.steps ??= this.newSteps();
+    await this.steps.make({ name, options, run: () => true, isRead: false, onRecord });
   }
 
   override signalRun(
@@ -161,6 +175,10 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     options: TellRunOptions = {},
   ): Promise<RunAskedToStop> {
     return super.cancelRun(runId, reason, this.#scopedOptions(options));
+  }
+
+  protected override atOnce<T>(run: () => Promise<T>): Promise<T> {
+    return this.#turns.blocking(run);
   }
 
   protected override sendToRun(item: ObligationItem): Promise<ItemAnswer> {
@@ -387,8 +405,8 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     process.stderr.write(`${new Date().toISOString()} ${runId}/${task}: ${message}\n`);
   }
 
-  #own<T>(run: () => Promise<T>, place: OrderKey | undefined): Promise<T> {
-    return this.options.state.isDropped ? never() : quiet(this.#turns.own(run, place));
+  #own<T>(run: (place: Place) => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
+    return this.#isForgotten() ? never() : quiet(this.#turns.own(run, recorded));
   }
 
   /** What ended only because the attempt should stop decides nothing. */

@@ -1,28 +1,82 @@
-import type { Observation, OperationRequest, Reconciliation } from "@pawl/proto/v1/operation_pb.js";
+import type {
+  IntentAnswer,
+  Observation,
+  OperationRequest,
+  Reconciliation,
+} from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { PerformOptions } from "../../context.js";
 import type { Ledger, LookUpIds, TimedAnswer } from "../perform.js";
-import type { Turns } from "./turns.js";
+import type { Place } from "./place.js";
 
-/** A ledger whose answers stand between what a function is given: what the kernel says of an operation must not race with what else it has recorded. */
+/** What a ledger of a function tells, besides what it records. */
+export interface FunctionLedgerParts {
+  /** Where the outcome stands among all that the function is given. */
+  readonly place: Place;
+  readonly scope: PerformOptions["scope"];
+}
+
+/**
+ * A ledger that finds the place of an operation's outcome among all that a function is given. Until the kernel has said what there is to do, nothing else is
+ * given: what it says must not race with what else was recorded.
+ */
 export class FunctionLedger implements Ledger {
   readonly #ledger: Ledger;
-  readonly #turns: Turns;
+  readonly #place: Place;
+  /** An operation that belongs to no run tells nothing of the order in this one. */
+  readonly #isOfRun: boolean;
+  #isSettled = false;
 
-  constructor(ledger: Ledger, turns: Turns) {
+  constructor(ledger: Ledger, { place, scope }: FunctionLedgerParts) {
     this.#ledger = ledger;
-    this.#turns = turns;
+    this.#place = place;
+    this.#isOfRun = scope !== "namespace";
   }
 
-  intend(intentId: string, request: OperationRequest): Promise<TimedAnswer> {
-    return this.#turns.blocking(() => this.#ledger.intend(intentId, request));
+  /** True once there is an outcome that stays. */
+  get isSettled(): boolean {
+    return this.#isSettled;
   }
 
-  observe(key: string, intentId: string, observation: Observation): Promise<void> {
-    return this.#ledger.observe(key, intentId, observation);
+  async intend(intentId: string, request: OperationRequest): Promise<TimedAnswer> {
+    this.#place.hold();
+    return this.#take(await this.#ledger.intend(intentId, request));
   }
 
-  reconcile(key: string, ids: LookUpIds, reconciliation: Reconciliation): Promise<TimedAnswer> {
-    return this.#turns.blocking(() => this.#ledger.reconcile(key, ids, reconciliation));
+  async observe(key: string, intentId: string, observation: Observation): Promise<void> {
+    const { outcome } = observation;
+    if (outcome.case === "result" || outcome.case === "refused") {
+      this.#isSettled = true;
+      if (this.#isOfRun) this.#place.record();
+    }
+    await this.#ledger.observe(key, intentId, observation);
+  }
+
+  async reconcile(
+    key: string,
+    ids: LookUpIds,
+    reconciliation: Reconciliation,
+  ): Promise<TimedAnswer> {
+    this.#place.hold();
+    return this.#take(await this.#ledger.reconcile(key, ids, reconciliation));
+  }
+
+  #take(timed: TimedAnswer): TimedAnswer {
+    const { answer }: IntentAnswer = timed.answer;
+    if (answer.case !== "reuse") {
+      this.#place.release();
+      return timed;
+    }
+    this.#isSettled = true;
+    if (this.#isOfRun) {
+      const { seenThrough, number } = answer.value;
+      this.#place.recordedAt(
+        seenThrough === undefined
+          ? { after: number, isOwn: false, number }
+          : { after: seenThrough, isOwn: true, number },
+      );
+    }
+    return timed;
   }
 
   wait(delayMs: number): Promise<void> {

@@ -5,6 +5,7 @@ import { monotonicMs, startTimer, type Timer } from "../time.js";
 import type { Waiting } from "../waiting.js";
 import type { Suspension, WaitCall } from "../waits.js";
 import { compareKeys, LIVE_NUMBERS, type OrderKey } from "./order-key.js";
+import { Place, type PlaceTurns } from "./place.js";
 
 /** A function that waits for tasks which it called keeps its lease for this long, in ms, after the last thing it was given: most end soon. */
 const LINGER_MS = 25;
@@ -57,6 +58,8 @@ export class Turns implements Waiting {
   /** Greatest number of what was given. */
   #reached = 0;
   #liveNumber = LIVE_NUMBERS;
+  /** Place of the latest that was given. */
+  #latest: OrderKey = { after: 0, isOwn: false, number: 0 };
   #running = 0;
   #blocking = 0;
   #isLooking = false;
@@ -64,6 +67,17 @@ export class Turns implements Waiting {
   #isClosed = false;
   #linger: Timer | undefined;
   #lingerIsOver = false;
+  readonly #placing: PlaceTurns = {
+    next: () => ({ after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ }),
+    isBehind: (key) => compareKeys(key, this.#latest) < 0,
+    hold: () => {
+      this.#blocking++;
+    },
+    letGo: () => {
+      this.#blocking--;
+      this.look();
+    },
+  };
 
   constructor(options: TurnsOptions) {
     this.#options = options;
@@ -151,18 +165,25 @@ export class Turns implements Waiting {
    *
    * @param recorded Its place, when it was recorded earlier.
    */
-  async own<T>(run: () => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
-    if (this.#isClosed) return run();
+  async own<T>(run: (place: Place) => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
+    if (this.#isClosed) return run(new Place(this.#placing, recorded));
     this.#running++;
+    const place = new Place(this.#placing, recorded);
     const given = defer<() => T>();
     given.promise.catch(() => undefined);
     const settle = (take: () => T): void => {
       this.#running--;
-      const key = recorded ?? { after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ };
-      this.#insert({ key, give: () => given.resolve(take) });
+      const key = place.end();
+      this.#insert({
+        key,
+        give: () => {
+          if (!key.isOwn) this.#given(key.after);
+          given.resolve(take);
+        },
+      });
       this.look();
     };
-    run().then(
+    run(place).then(
       (value) => settle(() => value),
       (error: unknown) =>
         settle(() => {
@@ -227,6 +248,7 @@ export class Turns implements Waiting {
     if (next !== undefined) {
       this.#lingerIsOver = false;
       this.#reached = Math.max(this.#reached, next.key.number);
+      if (compareKeys(next.key, this.#latest) > 0) this.#latest = next.key;
       next.give();
       this.look();
     } else if (this.#asked.size > 0) {
@@ -260,13 +282,18 @@ export class Turns implements Waiting {
       give: () => {
         if (this.#asked.get(identity) !== asked) return; // Nobody wants it any more.
         this.#asked.delete(identity);
-        if (outcome.number > this.#lastGiven) {
-          this.#lastGiven = outcome.number;
-          this.#options.given(outcome.number);
-        }
+        this.#given(outcome.number);
         asked.given.resolve(outcome);
       },
     });
+  }
+
+  /** The code is given what happened at this event. */
+  #given(number: number): void {
+    if (number > this.#lastGiven) {
+      this.#lastGiven = number;
+      this.#options.given(number);
+    }
   }
 
   /** Almost always at the end. */

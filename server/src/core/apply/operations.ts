@@ -54,7 +54,7 @@ export function moveOperation(
   run: MutableRun,
   operation: MutableOperation,
   to: OperationStatus,
-  atMs: number,
+  { atMs, number }: EventMeta,
 ): void {
   if (!isLegal(operationTransitions, operation.status, to)) {
     throw new CorruptHistory(
@@ -66,6 +66,7 @@ export function moveOperation(
   operation.version++;
   if (isSettled(to)) {
     operation.settledAtMs = atMs;
+    operation.settledEvent = number;
     operation.callOpen = false;
     operation.failure = to === OperationStatus.OBSERVED ? undefined : operation.failure;
     run.unsettled.delete(operation.number);
@@ -87,7 +88,7 @@ function applyOperationIntended(
   }
   const operation = operationOf(run, event.operation);
   operation.earlierDoubt = operation.status === OperationStatus.IN_DOUBT;
-  moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
+  moveOperation(run, operation, OperationStatus.INTENDED, meta);
   operation.intentId = event.intentId;
   operation.task = event.task;
   operation.leaseVersion = event.leaseVersion;
@@ -137,6 +138,8 @@ function declareOperation(
     failure: undefined,
     settledAtMs: 0,
     settledIntentId: "",
+    settledSeenThrough: undefined,
+    settledEvent: 0,
     reconciled: false,
     lookUps: 0,
     lookUpAtMs: 0,
@@ -159,16 +162,24 @@ function applyOperationObserved(
   operation.callOpen = false;
   if (outcome.case === "result") {
     operation.result = keepBytes(outcome.value);
-    operation.settledIntentId = event.intentId;
-    operation.reconciled = event.late;
+    settledByCall(run, operation, event);
   } else if (outcome.case !== undefined) {
     operation.failure = keepFailure(outcome.value);
     if (outcome.case === "refused") {
-      operation.settledIntentId = event.intentId;
-      operation.reconciled = event.late;
+      settledByCall(run, operation, event);
     }
   }
-  moveOperation(run, operation, event.next, meta.atMs);
+  moveOperation(run, operation, event.next, meta);
+}
+
+function settledByCall(
+  { kind }: MutableRun,
+  operation: MutableOperation,
+  { intentId, late, seenThrough }: EventValue<"operationObserved">,
+): void {
+  operation.settledIntentId = intentId;
+  operation.reconciled = late;
+  operation.settledSeenThrough = late || kind === "ledger" ? undefined : seenThrough;
 }
 
 /** The outcome of a call became unknown. */
@@ -178,7 +189,7 @@ function applyOperationDoubted(
   meta: EventMeta,
 ): void {
   const operation = operationOf(run, event.operation);
-  moveOperation(run, operation, OperationStatus.IN_DOUBT, meta.atMs);
+  moveOperation(run, operation, OperationStatus.IN_DOUBT, meta);
 }
 
 /** A look-up told something. */
@@ -199,5 +210,5 @@ function applyOperationReconciled(
   } else {
     operation.callOpen = false;
   }
-  moveOperation(run, operation, event.next, meta.atMs);
+  moveOperation(run, operation, event.next, meta);
 }

@@ -59,7 +59,7 @@ export function applyReviewOpened(
   if (event.subject === ReviewSubject.OPERATION) {
     const operation = operationOf(run, event.operation);
     operation.openReview = event.review;
-    moveOperation(run, operation, OperationStatus.NEEDS_REVIEW, meta.atMs);
+    moveOperation(run, operation, OperationStatus.NEEDS_REVIEW, meta);
   }
 }
 
@@ -101,18 +101,18 @@ function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMet
   if (review.choice === ReviewChoice.DONE) {
     operation.result = review.result;
     operation.reconciled = true;
-    moveOperation(run, operation, OperationStatus.OBSERVED, meta.atMs);
+    moveOperation(run, operation, OperationStatus.OBSERVED, meta);
   } else if (
     review.choice === ReviewChoice.RETRY ||
     (review.choice === ReviewChoice.NOT_DONE && mayBeCalledAgain(run, operation))
   ) {
     // Whoever says so allows the next call, also when the approval of the operation is over.
     operation.retryAllowed = operation.proposal !== undefined;
-    moveOperation(run, operation, OperationStatus.INTENDED, meta.atMs);
+    moveOperation(run, operation, OperationStatus.INTENDED, meta);
   } else {
     operation.failure = abandonedBy(review);
     operation.reconciled = true;
-    moveOperation(run, operation, OperationStatus.ABANDONED, meta.atMs);
+    moveOperation(run, operation, OperationStatus.ABANDONED, meta);
   }
 }
 

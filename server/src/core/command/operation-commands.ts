@@ -54,6 +54,8 @@ export interface ObserveOperation {
   readonly operationKey: string;
   readonly intentId: string;
   readonly outcome: ObservedOutcome;
+  /** Up to which event the code had been given outcomes. */
+  readonly seenThrough: number;
 }
 
 /** What a look-up found. */

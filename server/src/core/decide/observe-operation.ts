@@ -89,6 +89,7 @@ function observe(run: Run, operation: Operation, command: ObserveOperation): Eve
         outcome: { ...command.outcome },
         next: statusAfter(operation, command.outcome),
         late: isLate,
+        seenThrough: isLate ? 0 : command.seenThrough,
       },
     },
   ];

@@ -72,6 +72,17 @@ function rulesOfSettling(run: Run, operation: Operation): Rule[] {
       "no settling call before it is settled",
       operation.settledIntentId,
     ],
+    [
+      isOver === (operation.settledEvent !== 0) && operation.settledEvent <= run.eventCount,
+      "the event that settled it exactly when it is settled",
+      `${operation.settledEvent} of ${run.eventCount}`,
+    ],
+    [
+      operation.settledSeenThrough === undefined ||
+        (isOver && operation.settledIntentId !== "" && !operation.reconciled),
+      "the place of an outcome only when its call's own code told of it",
+      `${operation.settledSeenThrough}`,
+    ],
     [isOver || !operation.reconciled, "reconciled only when it is settled", status],
   ];
 }

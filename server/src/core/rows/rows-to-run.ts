@@ -218,6 +218,8 @@ function operationOfRow(row: OperationRowShape): MutableOperation {
     failure: row.failure,
     settledAtMs: row.settledAtMs,
     settledIntentId: row.settledIntentId,
+    settledSeenThrough: row.settledSeenThrough,
+    settledEvent: row.settledEvent,
     reconciled: row.reconciled,
     lookUps: row.lookUps,
     lookUpAtMs: row.lookUpAtMs,

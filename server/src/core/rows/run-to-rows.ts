@@ -232,6 +232,8 @@ export function rowOfOperation(operation: Operation): OperationRowShape {
     failure: operation.failure,
     settledAtMs: operation.settledAtMs,
     settledIntentId: operation.settledIntentId,
+    settledSeenThrough: operation.settledSeenThrough,
+    settledEvent: operation.settledEvent,
     reconciled: operation.reconciled,
     lookUps: operation.lookUps,
     lookUpAtMs: operation.lookUpAtMs,

@@ -88,7 +88,7 @@ export async function observeOperation(
   call: CallContext,
 ): Promise<MessageInitShape<typeof ObserveOperationResponseSchema>> {
   const namespace = readNamespace(request.namespace);
-  const { key, intentId } = request;
+  const { key, intentId, seenThrough } = request;
   requireOperationKey(key, "key");
   requireIntentId(intentId, "intent_id");
   const lease = holderOf(request.holder, namespace, key.startsWith("namespace/"));
@@ -105,6 +105,7 @@ export async function observeOperation(
     operationKey: key,
     intentId,
     outcome: observedOutcome(observation, admitted),
+    seenThrough,
   } as const;
   const { value, position } = await executeOne(
     edge,

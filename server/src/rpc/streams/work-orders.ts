@@ -123,7 +123,7 @@ function leaseOrder(
 }
 
 function observationOrder(item: ObservationItemShape, parts: OrderParts): Order {
-  const { key, intentId, observation } = item;
+  const { key, intentId, observation, seenThrough } = item;
   requireOperationKey(key, "key");
   requireIntentId(intentId, "intent_id");
   return {
@@ -133,6 +133,7 @@ function observationOrder(item: ObservationItemShape, parts: OrderParts): Order 
       operationKey: key,
       intentId,
       outcome: observedOutcome(observation, parts.prepared?.admitted),
+      seenThrough,
     },
   };
 }

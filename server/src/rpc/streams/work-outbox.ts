@@ -81,6 +81,15 @@ export class WorkOutbox {
       sealed.cut();
     }
     this.offers.length = 0;
+    // Before the answers: what an answer tells of is never older than an outcome that comes after it.
+    for (const outcomes of this.outcomes) {
+      writer.tag(tags.outcomes);
+      const at = writer.begin();
+      writeTaskOutcomes(writer, outcomes);
+      writer.end(at);
+      sealed.cut();
+    }
+    this.outcomes.length = 0;
     sealAccepted(writer, tags.accepted, this.accepted);
     for (const result of this.results) {
       writer.tag(tags.results);
@@ -90,14 +99,6 @@ export class WorkOutbox {
       sealed.cut();
     }
     this.results.length = 0;
-    for (const outcomes of this.outcomes) {
-      writer.tag(tags.outcomes);
-      const at = writer.begin();
-      writeTaskOutcomes(writer, outcomes);
-      writer.end(at);
-      sealed.cut();
-    }
-    this.outcomes.length = 0;
     this.#sealLeases(sealed);
     this.#sealSignals(sealed);
   }

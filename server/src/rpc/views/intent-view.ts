@@ -74,6 +74,8 @@ function reuseOf(operation: Operation | undefined, key: string): ReuseShape {
     observedAt: timestampShape(operation?.settledAtMs ?? 0),
     key,
     reconciled: operation?.reconciled ?? false,
+    seenThrough: operation?.settledSeenThrough,
+    number: operation?.settledEvent ?? 0,
   };
 }
 

@@ -1867,6 +1867,7 @@ export interface OperationObservedShape {
     | { case: undefined; value?: undefined };
   next: OperationStatus;
   late: boolean;
+  seenThrough: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationObserved`. */
@@ -1915,6 +1916,10 @@ export function writeOperationObserved(w: WireWriter, m: OperationObservedShape)
     w.tag(64);
     w.bool(m.late);
   }
+  if (m.seenThrough !== 0) {
+    w.tag(72);
+    w.varint32(m.seenThrough);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationObserved` up to `end`, which is the reader's limit. */
@@ -1924,6 +1929,7 @@ export function readOperationObserved(r: WireReader, end: number): OperationObse
   let outcome: OperationObservedShape["outcome"] = { case: undefined, value: undefined };
   let next: OperationStatus = 0;
   let late: boolean = false;
+  let seenThrough: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1954,6 +1960,9 @@ export function readOperationObserved(r: WireReader, end: number): OperationObse
       case 64:
         late = r.bool();
         break;
+      case 72:
+        seenThrough = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1964,6 +1973,7 @@ export function readOperationObserved(r: WireReader, end: number): OperationObse
     outcome,
     next,
     late,
+    seenThrough,
   };
 }
 

@@ -1252,6 +1252,8 @@ export interface OperationRowShape {
   earlierDoubt: boolean;
   proposal: number;
   retryAllowed: boolean;
+  settledSeenThrough?: number | undefined;
+  settledEvent: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationRow`. */
@@ -1352,6 +1354,14 @@ export function writeOperationRow(w: WireWriter, m: OperationRowShape): void {
     w.tag(184);
     w.bool(m.retryAllowed);
   }
+  if (m.settledSeenThrough !== undefined) {
+    w.tag(264);
+    w.varint32(m.settledSeenThrough);
+  }
+  if (m.settledEvent !== 0) {
+    w.tag(272);
+    w.varint32(m.settledEvent);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationRow` up to `end`, which is the reader's limit. */
@@ -1379,6 +1389,8 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
   let earlierDoubt: boolean = false;
   let proposal: number = 0;
   let retryAllowed: boolean = false;
+  let settledSeenThrough: number | undefined;
+  let settledEvent: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1453,6 +1465,12 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
       case 184:
         retryAllowed = r.bool();
         break;
+      case 264:
+        settledSeenThrough = r.varint32();
+        break;
+      case 272:
+        settledEvent = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1481,6 +1499,8 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
     earlierDoubt,
     proposal,
     retryAllowed,
+    settledSeenThrough,
+    settledEvent,
   };
 }
 
