@@ -6,6 +6,7 @@ import { type Run, taskVersion } from "@pawl/server/core/state.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { leaseOf, taskOf, versionOf } from "./aims.js";
 import { approvalOf } from "./approval-moves.js";
+import { callsOf } from "./call-moves.js";
 import { changes } from "./changes.js";
 import { intentOf, outcomeOf } from "./effect-moves.js";
 import type { Move } from "./moves.js";
@@ -47,7 +48,9 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "step":
       return reportOf(run, move.verb, move);
     case "suspend":
-      return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
+    case "declare":
+    case "call":
+      return pauseOf(run, move.verb, move);
     case "signal":
       return signalOf(run, move);
     case "oblige":
@@ -88,6 +91,24 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "revoke":
     case "expire":
       return approvalOf(run, move.verb, move);
+  }
+}
+
+/** What a task does to wait, now or later. */
+function pauseOf(
+  run: Run,
+  verb: "suspend" | "declare" | "call",
+  move: Move,
+): Exclude<Command, StartRun> {
+  switch (verb) {
+    case "suspend":
+      return { kind: "SuspendTask", ...leaseOf(run, move), ...suspensionOf(run, move) };
+    case "declare": {
+      const { waits } = suspensionOf(run, move);
+      return { kind: "DeclareWaits", ...leaseOf(run, move), waits };
+    }
+    case "call":
+      return callsOf(run, move);
   }
 }
 

@@ -27,6 +27,11 @@ export function suspensionOf(
   if (which % 4 === 3) {
     waits.unshift(...answersOf(run, move));
   }
+  if (which % 5 === 4 && run.proposals.length > 0) {
+    const { number: proposal } = oneOf(run.proposals, pick);
+    const subject = { case: "proposal", ofRun: 1, proposal } as const;
+    waits.push({ name: "said", key: `${proposal}`, subject });
+  }
   if (pick > 6) {
     waits.push({
       name: "late",
