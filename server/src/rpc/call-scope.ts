@@ -7,7 +7,11 @@ import { unavailable } from "./refusals.js";
 
 /** What a handler knows of the call besides its request. */
 export interface CallContext {
-  /** Who the connection proved to be. */
+  /**
+   * Who the connection proved to be. Asked for when a command is given, not before: what proved it may have ended since.
+   *
+   * @throws RejectionError when it counts no more: nothing more is done in that name.
+   */
   readonly caller: Caller;
   /** What the connection proved it by; it says what the caller is in other namespaces. */
   readonly credential: Credential;
@@ -29,8 +33,8 @@ export class CallerGone extends Error {
 
 /** One call. Its signal is made when someone asks for it: most calls never do, and controllers are dear. */
 export class CallScope implements CallContext, OpenCall {
-  caller: Caller;
   readonly credential: Credential;
+  #caller: Caller;
   readonly #lifecycle: Lifecycle;
   readonly #fail: (rejection: Rejection) => void;
   #controller: AbortController | undefined;
@@ -40,7 +44,7 @@ export class CallScope implements CallContext, OpenCall {
   /** @param fail ends the call at once, when the store has failed or the time to drain is over. */
   constructor(credential: Credential, lifecycle: Lifecycle, fail: (rejection: Rejection) => void) {
     this.credential = credential;
-    this.caller = credential.anywhere;
+    this.#caller = credential.anywhere;
     this.#lifecycle = lifecycle;
     this.#fail = fail;
     if (lifecycle.refusal !== undefined) {
@@ -48,6 +52,15 @@ export class CallScope implements CallContext, OpenCall {
     }
     lifecycle.add(this);
     credential.add(this);
+  }
+
+  get caller(): Caller {
+    this.credential.requireLive();
+    return this.#caller;
+  }
+
+  set caller(caller: Caller) {
+    this.#caller = caller;
   }
 
   get signal(): AbortSignal {

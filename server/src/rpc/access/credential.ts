@@ -1,6 +1,7 @@
 import { everyNamespace, type Grant } from "../../access/roles.js";
 import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
+import { RejectionError } from "../../kernel/outcome.js";
 import type { OpenCall } from "../lifecycle.js";
 
 /** What a credential stands for. */
@@ -40,6 +41,13 @@ export class Credential implements CredentialParts {
   /** Why it counts no more; undefined while it does. */
   get ended(): Rejection | undefined {
     return this.#ended;
+  }
+
+  /** @throws RejectionError why it counts no more. */
+  requireLive(): void {
+    if (this.#ended !== undefined) {
+      throw new RejectionError(this.#ended);
+    }
   }
 
   /** Calls that rest on it. */

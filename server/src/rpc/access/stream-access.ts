@@ -19,12 +19,22 @@ export class StreamAccess {
   }
 
   /**
+   * What was let in may have to wait before it becomes a command; by then its credential may have ended.
+   *
+   * @throws RejectionError why the credential counts no more.
+   */
+  requireLive(): void {
+    this.#credential.requireLive();
+  }
+
+  /**
    * Who gives the commands of a namespace.
    *
    * @throws RejectionError as `Gate.authorize` does.
    */
   callerIn(namespace: string): Caller {
     const name = readNamespace(namespace);
+    this.requireLive();
     // A credential never changes, nor does the table, nor does a namespace go away.
     if (name !== this.#namespace) {
       this.#caller = this.#gate.authorize(this.#credential, this.#method, name);

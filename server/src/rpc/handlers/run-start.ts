@@ -15,7 +15,6 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import { decodeStartRun, type StartRunShape } from "@pawl/proto/v1/run_service_wire.js";
 import { encodeRunResult } from "@pawl/proto/v1/run_wire.js";
-import type { Caller } from "../../core/caller.js";
 import { limits } from "../../core/limits.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
@@ -54,7 +53,7 @@ export async function startRuns(
 ): Promise<MessageInitShape<typeof StartRunsResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   requireCount(request.runs.length, "runs", limits.batchItemsMax);
-  const { value, position } = await startAll(edge, namespace, request.runs, call.caller);
+  const { value, position } = await startAll(edge, namespace, request.runs, call);
   return { results: value.map(({ result }) => result), position };
 }
 
@@ -66,7 +65,7 @@ export async function* startAndAwait(
 ): AsyncIterable<MessageInitShape<typeof StartAndAwaitResponseSchema>> {
   const namespace = readNamespace(request.namespace);
   const run = requirePresent(request.run, "run");
-  const { value } = await startAll(edge, namespace, [run], call.caller);
+  const { value } = await startAll(edge, namespace, [run], call);
   const [started] = value;
   if (started?.rejection !== undefined) {
     throw new RejectionError(started.rejection);
@@ -132,7 +131,7 @@ async function startAll(
   edge: Edge,
   namespace: string,
   runs: readonly StartRun[],
-  caller: Caller,
+  call: CallContext,
 ): Promise<Durable<Started[]>> {
   const { refusal } = edge.lifecycle;
   if (refusal !== undefined) {
@@ -140,13 +139,13 @@ async function startAll(
   }
   const items = runs.map((run) => decodeStartRun(toBinary(StartRunSchema, run)));
   const orders = await Promise.all(items.map((item) => startOrder(edge, item, namespace)));
-  const { value, position } = await executeAll(edge, orders, caller, startedOf);
+  const { value, position } = await executeAll(edge, orders, call.caller, startedOf);
   const settled = value.map((started, index) => {
     const item = items[index];
     const order = orders[index];
     return item === undefined || order === undefined || !("command" in order)
       ? started
-      : reconsider(edge, started, { item, order }, caller);
+      : reconsider(edge, started, { item, order }, call);
   });
   return { value: await Promise.all(settled), position };
 }
@@ -187,7 +186,7 @@ async function reconsider(
   edge: Edge,
   started: Started,
   { item, order }: { readonly item: StartRunShape; readonly order: Order },
-  caller: Caller,
+  call: CallContext,
 ): Promise<Started> {
   const { rejection } = started;
   const received = item.input;
@@ -209,7 +208,7 @@ async function reconsider(
     return { result, rejection: undefined };
   }
   const again = { target, command: { ...command, fingerprint } };
-  const { value } = await executeAll(edge, [again], caller, startedOf);
+  const { value } = await executeAll(edge, [again], call.caller, startedOf);
   return value[0] ?? started;
 }
 

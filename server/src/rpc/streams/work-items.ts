@@ -2,6 +2,7 @@ import type { ItemResultShape, WorkRequestShape } from "@pawl/proto/v1/worker_se
 import type { Caller } from "../../core/caller.js";
 import type { Rejection } from "../../core/rejection.js";
 import { type Outcome, type Receiver, RejectionError } from "../../kernel/outcome.js";
+import type { StreamAccess } from "../access/stream-access.js";
 import type { Edge } from "../edge.js";
 import { rejectionShape } from "../rejection-shape.js";
 import { intentAnswer } from "../views/intent-view.js";
@@ -23,6 +24,7 @@ interface Pending {
 /** What the items of a stream need of it. */
 export interface WorkItemsParts {
   readonly edge: Edge;
+  readonly access: StreamAccess;
   /** Told of outcomes and released; it hands the outcomes on to `outcome`. */
   readonly receiver: Receiver;
   readonly handles: Handles;
@@ -153,6 +155,7 @@ export class WorkItems {
       }
       const parts = { namespace: this.namespace, entry, prepared: preparation, plans: edge.plans };
       const { target, command } = orderOf(work, parts);
+      this.#parts.access.requireLive();
       const tag = this.#pending.add(pending);
       edge.kernel.execute(target, command, this.caller, { receiver, tag });
     } catch (error) {

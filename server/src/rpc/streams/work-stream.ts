@@ -58,6 +58,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     this.#access = access;
     this.#items = new WorkItems({
       edge,
+      access,
       receiver: this,
       handles: this.#handles,
       outbox: this.#outbox,
