@@ -50,7 +50,7 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "suspend":
     case "declare":
     case "call":
-      return pauseOf(run, move.verb, move);
+      return waitOf(run, move.verb, move);
     case "signal":
       return signalOf(run, move);
     case "oblige":
@@ -67,16 +67,7 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "change":
       return changeOf(run, move);
     case "pause":
-      return {
-        kind: "PauseRun",
-        expectedVersion: versionOf(run, move),
-        reason: "look",
-        untaken: run.tasks.flatMap(({ number, status, leaseVersion }) =>
-          status === TaskStatus.LEASED && (number + move.pick) % 2 === 0
-            ? [{ task: number, leaseVersion: leaseVersion - move.stale }]
-            : [],
-        ),
-      };
+      return pauseRunOf(run, move);
     case "resume":
       return { kind: "ResumeRun", expectedVersion: versionOf(run, move), reason: "looked" };
     case "cancel":
@@ -94,8 +85,22 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
   }
 }
 
+/** The pause of a run, with offers that no worker is said to have taken. */
+function pauseRunOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  return {
+    kind: "PauseRun",
+    expectedVersion: versionOf(run, move),
+    reason: "look",
+    untaken: run.tasks.flatMap(({ number, status, leaseVersion }) =>
+      status === TaskStatus.LEASED && (number + move.pick) % 2 === 0
+        ? [{ task: number, leaseVersion: leaseVersion - move.stale }]
+        : [],
+    ),
+  };
+}
+
 /** What a task does to wait, now or later. */
-function pauseOf(
+function waitOf(
   run: Run,
   verb: "suspend" | "declare" | "call",
   move: Move,
