@@ -55,8 +55,8 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-it("the README shows the whole program of one agent", () => {
-  const program = readFileSync(join(root, "examples/one-agent.ts"), "utf8");
+it("the README shows the whole program of a workflow", () => {
+  const program = readFileSync(join(root, "examples/workflows/agent.ts"), "utf8");
   expect(blocksOf("README.md", "ts")).toEqual([program]);
 });
 

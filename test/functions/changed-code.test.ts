@@ -1,12 +1,4 @@
-import {
-  CallFailed,
-  Conflict,
-  json,
-  operation,
-  task,
-  type WorkflowContext,
-  workflow,
-} from "@pawl/sdk";
+import { CallFailed, json, operation, task, type WorkflowContext, workflow } from "@pawl/sdk";
 import { describe, expect, test } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
 import { recordedFailure } from "./support/run-code.js";
