@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, task } from "@pawl/sdk";
+import { connect, json, task } from "@pawl/sdk";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type KernelProcess, type KernelSettings, startKernel } from "./support/crashing-kernel.js";
 
@@ -26,13 +26,18 @@ async function start(settings: KernelSettings): Promise<{ kernel: KernelProcess;
 
 const kinds = ["a", "b", "c"] as const;
 
-/** Sends a signal of each name, asks a third run to stop, and says what became of it all. */
+const square = task("square", { input: json<number>(), output: json<number>() }).run(
+  (_ctx, n) => n * n,
+);
+
+/** Sends a signal of each name, asks a third run to stop, has a child count, and says what became of it all. */
 const sender = task("sender").run(async (ctx) => {
   const statuses: string[] = [];
   for (const name of kinds) {
     statuses.push((await ctx.signalRun("receiver", name, { of: name })).status);
   }
   statuses.push((await ctx.cancelRun("victim", "enough")).status);
+  statuses.push(`${await ctx.child(square, 7)}`);
   return statuses.join();
 });
 
@@ -70,7 +75,10 @@ it.each([
       url: `http://127.0.0.1:${port}`,
       onConnection: () => undefined,
     });
-    await using worker = await client.worker({ serve: [sender, receiver, victim], slots: 3 });
+    await using worker = await client.worker({
+      serve: [sender, receiver, victim, square],
+      slots: 4,
+    });
     const receiving = await client.start(receiver, undefined, { runId: "receiver" });
     const ending = await client.start(victim, undefined, { runId: "victim" });
     first.kernel.askToEnd();
@@ -80,7 +88,7 @@ it.each([
     sending.catch(() => undefined);
     expect((await kernel.ended).how).toBe("SIGKILL");
     await start({ port });
-    expect(await (await sending).result()).toBe("delivered,delivered,delivered,delivered");
+    expect(await (await sending).result()).toBe("delivered,delivered,delivered,delivered,49");
     await receiving.signal("end");
     expect(await receiving.result()).toBe("a,b,c");
     await expect(ending.result()).rejects.toMatchObject({ code: "PAWL_RUN_CANCELLED" });

@@ -57,6 +57,7 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
       ...["taskCompleted", "attemptFailed", "taskTimedOut", "taskCancelled", "stepRecorded"],
       ...["taskSuspended", "told SuspendTask existing", "told SendSignal existing"],
       ...["timerFired", "timedOut", "signalTaken", "inputGiven"].map((how) => `wait ended: ${how}`),
+      ...["childEnded", "wait ended: child"],
       ...["obligationMade", "told MakeObligation existing", "wait ended: obligation"],
       ...[2, 3, 4].map((status) => `obligation answered: ${status}`),
       ...["told ProvideInput", "told SendSignal"],

@@ -52,6 +52,8 @@ export type Answer =
       readonly step: Uint8Array | undefined;
       /** Number of the obligation; undefined: it was about none, or the other run has answered. */
       readonly owed: number | undefined;
+      /** Number of the obligation; undefined: it was about none. */
+      readonly obligation: number | undefined;
       /** Status of the run. */
       readonly status: RunStatus;
     }
@@ -76,6 +78,7 @@ export function answerOf(outcome: Outcome): Answer {
     eventCount: run.eventCount,
     intent: intentOf(run, reply.intent),
     step: reply.step?.value?.slice(),
+    obligation: reply.obligation,
     owed: run.openObligations.has(reply.obligation ?? -1) ? reply.obligation : undefined,
     status: run.status,
   };

@@ -1,13 +1,13 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { Command, WaitFor } from "@pawl/server/core/command.js";
+import type { Command, ObligationOrder, WaitFor } from "@pawl/server/core/command.js";
 import { RejectionError } from "@pawl/server/kernel/outcome.js";
 import { failure, payload } from "../../core/support/values.js";
 import type { Answer, IntentAnswer, Order } from "./answers.js";
 import type { Timed } from "./caller.js";
 import { fingerprintOf } from "./contents.js";
 import { type Ledger, Outdated, outdated, Performance, Stopped } from "./perform.js";
-import type { Instruction, OperationSpec, Telling } from "./plans.js";
+import { childWorkflow, type Instruction, type OperationSpec, type Telling } from "./plans.js";
 import type { Worker } from "./worker.js";
 import type { Offer } from "./worker-connection.js";
 
@@ -138,20 +138,42 @@ export class Attempt {
     throw new Stopped("it waits");
   }
 
-  /** Tells another run something; what is recorded is not sent again. */
-  async #tell({ name, runId, isCancel, awaits }: Telling): Promise<void> {
-    const { target, taskName } = this.offer;
-    const told = payload({ of: this.offer.runId, task: taskName, name });
-    const order = isCancel
-      ? ({ case: "cancel", reason: `told by ${this.offer.runId}` } as const)
-      : ({ case: "signal", signal: `signal${name.length % 2}`, payload: told } as const);
+  /** Tells another run something, or starts a child; what is recorded is not sent again. */
+  async #tell(telling: Telling): Promise<void> {
+    const { name, what, awaits } = telling;
     const key = undefined;
+    const runId = what === "child" ? "" : telling.runId;
+    const order = this.#orderOf(telling);
     const command = { ...this.#lease("MakeObligation"), name, key, runId, order, seenThrough: 0 };
-    const { value } = await this.#send(`tell ${runId}`, [{ target, command }]);
+    const { target } = this.offer;
+    const { value } = await this.#send(`tell ${what} ${runId}`, [{ target, command }]);
     const last = value.at(-1);
-    if (awaits && last?.accepted === true && last.owed !== undefined) {
+    if (!awaits || last?.accepted !== true) {
+      return;
+    }
+    if (what === "child" && last.obligation !== undefined) {
+      const subject = { case: "child", obligation: last.obligation } as const;
+      await this.#wait(name, [{ name: `${name}.child`, key, subject }]);
+    } else if (last.owed !== undefined) {
       const subject = { case: "obligation", obligation: last.owed } as const;
-      await this.#wait(name, [{ name: `answer ${name}`, key, subject }]);
+      await this.#wait(name, [{ name: `${name}.answer`, key, subject }]);
+    }
+  }
+
+  #orderOf({ name, what, parentClose }: Telling): ObligationOrder {
+    const { runId, taskName } = this.offer;
+    const told = payload({ of: runId, task: taskName, name });
+    switch (what) {
+      case "cancel":
+        return { case: "cancel", reason: `told by ${runId}` };
+      case "signal":
+        return { case: "signal", signal: `signal${name.length % 2}`, payload: told };
+      case "child":
+        return {
+          case: "child",
+          ...{ workflow: childWorkflow.name, plan: childWorkflow.plan.bytes },
+          ...{ input: told, fingerprint: fingerprintOf(runId, name), parentClose },
+        };
     }
   }
 

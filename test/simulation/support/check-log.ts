@@ -11,10 +11,10 @@ interface JudgedTask {
   backoffUntilMs: number;
 }
 
-/** What may come after the end of a run: words about calls that were under way, and answers of other runs. */
+/** What may come after the end of a run: words about calls that were under way, and what parents, children and other runs are told and answer. */
 const afterTheEnd = new Set([
   ...["operationObserved", "reviewOpened", "reviewResolved"],
-  "obligationSettled",
+  ...["obligationMade", "obligationSettled"],
 ]);
 
 /**

@@ -37,7 +37,7 @@ function isOwed(
     (body) =>
       body.case === "obligationMade" &&
       body.value.declaration?.name === name &&
-      body.value.declaration.runId === runId,
+      (runId === "" || body.value.declaration.runId === runId),
   );
 }
 

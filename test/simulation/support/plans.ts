@@ -1,3 +1,4 @@
+import { ParentClose } from "@pawl/proto/v1/obligation_pb.js";
 import type { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import type { WaitFor } from "@pawl/server/core/command.js";
@@ -28,14 +29,41 @@ export type Instruction =
   | Telling
   | { readonly case: "wait"; readonly name: string; readonly waits: readonly WaitFor[] };
 
-/** Tells another run something, which may be this one, or none; now and then it waits for the answer without its lease. */
+/**
+ * Tells another run something, which may be this one, or none; or starts a child. Now and then it waits for the answer, or for the child's end,
+ * without its lease.
+ */
 export interface Telling {
   readonly case: "tell";
   readonly name: string;
   readonly runId: string;
-  readonly isCancel: boolean;
+  readonly what: "signal" | "cancel" | "child";
+  readonly parentClose: ParentClose;
   readonly awaits: boolean;
 }
+
+/** What children run. */
+export const childWorkflow: Workflow = {
+  name: "child",
+  plan: planOf(
+    {
+      only: {
+        ...{ kind: "child.only", leaseMs: 4_000 },
+        retry: { attemptsMax: 100, workerLossesMax: 100, initialMs: 10, intervalMsMax: 1_000 },
+      },
+    },
+    "only",
+  ),
+  code: new Map<string, readonly Instruction[]>([
+    [
+      "child.only",
+      [
+        { case: "step", name: "s0" },
+        { case: "sleep", ms: 500 },
+      ],
+    ],
+  ]),
+};
 
 /** A workflow: its plan, and the code of its tasks by kind. */
 export interface Workflow {
@@ -150,7 +178,8 @@ function withTellings(
 function drawTelling(name: string, prng: Prng, runs: number): Telling {
   return {
     ...{ case: "tell", name, runId: `run-${prng.below(runs + 1)}` },
-    isCancel: prng.chance(0.1),
+    what: prng.pick(["signal", "signal", "signal", "child", "child", "cancel"] as const),
+    parentClose: prng.pick([ParentClose.CANCEL, ParentClose.TERMINATE, ParentClose.DETACH]),
     awaits: prng.chance(0.5),
   };
 }

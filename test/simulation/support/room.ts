@@ -11,7 +11,7 @@ import { Messenger } from "./messenger.js";
 import { Network } from "./network.js";
 import { Operator } from "./operator.js";
 import { Person } from "./person.js";
-import { drawOperation, drawWorkflow, type Workflow } from "./plans.js";
+import { childWorkflow, drawOperation, drawWorkflow, type Workflow } from "./plans.js";
 import { Prng } from "./prng.js";
 import { Process } from "./process.js";
 import type { Scheduler } from "./scheduler.js";
@@ -188,6 +188,8 @@ function buildPeople(
     drawWorkflow(name, prng.fork(), { settings, waits, tells }),
   );
   const workflows = given ?? drawn;
+  // Only workers know what children run: nobody else starts it.
+  const served = settings.load.tellShare === 0 ? workflows : [...workflows, childWorkflow];
   const shared = {
     ...{ world, sinks, settleOf: settleOf(settings) },
     ignoresDeadline: planted.ignoresDeadline ?? false,
@@ -201,7 +203,13 @@ function buildPeople(
     workers: Array.from({ length: settings.worker.workers }, (_none, index) => {
       const process = processOf(`worker-${index}`);
       const { stepBytes } = settings.load;
-      return new Worker({ ...shared, workflows, stepBytes, process, settings: settings.worker });
+      return new Worker({
+        ...shared,
+        workflows: served,
+        stepBytes,
+        process,
+        settings: settings.worker,
+      });
     }),
     ledgerCallers: Array.from(
       { length: settings.load.ledgerCallers },

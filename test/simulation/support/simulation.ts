@@ -1,4 +1,5 @@
 import { isRunOpen } from "@pawl/server/core/transitions.js";
+import { checkChildren } from "./check-children.js";
 import { checkEffects } from "./check-effects.js";
 import { checkEnds } from "./check-ends.js";
 import { LogJudge } from "./check-log.js";
@@ -142,6 +143,7 @@ class SimulationRun {
     checkWatch(watcher, shadow, complain);
     checkSignals(shadow, complain);
     checkObligations(shadow, complain);
+    checkChildren(shadow, complain);
     checkEnds(client.ends, shadow, complain);
   }
 

@@ -203,7 +203,10 @@ export function signalStamp(signal: Signal): number {
   return signal.takenBy === undefined ? 1 : 2;
 }
 
-/** A number that changes with the row of an obligation: it is written when it is made, when it is answered, and when its run begins once more. */
-export function obligationStamp({ settledEvent, earlier }: Obligation): number {
-  return 1 + (settledEvent === 0 ? 0 : 1) + (earlier ? 2 : 0);
+/**
+ * A number that changes with the row of an obligation: it is written when it is made, when it is answered, when the child that it started has
+ * ended, and when its run begins once more.
+ */
+export function obligationStamp({ settledEvent, endedEvent, earlier }: Obligation): number {
+  return 1 + (settledEvent === 0 ? 0 : 1) + (earlier ? 2 : 0) + (endedEvent === 0 ? 0 : 4);
 }
