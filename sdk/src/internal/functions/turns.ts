@@ -6,6 +6,7 @@ import type { Waiting } from "../waiting.js";
 import type { Suspension, WaitCall } from "../waits.js";
 import { compareKeys, LIVE_NUMBERS, type OrderKey } from "./order-key.js";
 import { Place, type PlaceTurns } from "./place.js";
+import { ReadyHeap } from "./ready-heap.js";
 
 /** A function that waits for tasks which it called keeps its lease for this long, in ms, after the last thing it was given: most end soon. */
 const LINGER_MS = 25;
@@ -24,19 +25,12 @@ export interface TurnsOptions {
   readonly given: (number: number) => void;
 }
 
-/** Something that can be given. */
-interface Ready {
-  readonly key: OrderKey;
-  readonly give: () => void;
-}
-
 /** Something that the code waits for and that ends outside of it. */
 interface Asked {
   readonly given: Deferred<WaitOutcome>;
   /** Undefined: a called task, which needs no wait to be told of. */
   readonly call: WaitCall | undefined;
   readonly calledAtMs: number;
-  isDeclared: boolean;
 }
 
 /**
@@ -48,10 +42,13 @@ interface Asked {
 export class Turns implements Waiting {
   readonly #options: TurnsOptions;
   readonly #asked = new Map<string, Asked>();
+  /** Waits among them that the kernel was not told of. */
+  readonly #undeclared = new Set<Asked>();
+  /** How many of them are called tasks. */
+  #callsAsked = 0;
   /** Outcomes that nobody has asked for yet, by identity. */
   readonly #outcomes = new Map<string, WaitOutcome>();
-  /** What can be given, in order. */
-  readonly #ready: Ready[] = [];
+  readonly #ready = new ReadyHeap();
   readonly #suspended: Deferred<Suspension> = defer();
   #received: number;
   #lastGiven = 0;
@@ -132,10 +129,11 @@ export class Turns implements Waiting {
       given: defer<WaitOutcome>(),
       call,
       calledAtMs: monotonicMs(),
-      isDeclared: false,
     };
     asked.given.promise.catch(() => undefined);
     this.#asked.set(identity, asked);
+    if (call === undefined) this.#callsAsked++;
+    else this.#undeclared.add(asked);
     const outcome = this.#outcomes.get(identity);
     if (outcome !== undefined) {
       this.#outcomes.delete(identity);
@@ -152,12 +150,12 @@ export class Turns implements Waiting {
 
   /** Nobody waits for this call any more. */
   forgetCall(call: string): void {
-    this.#asked.delete(identityOf(call, undefined, true));
+    this.#forget(identityOf(call, undefined, true));
   }
 
   /** Nobody waits for this any more. */
   forgetWait(name: string, key: string | undefined): void {
-    this.#asked.delete(identityOf(name, key, false));
+    this.#forget(identityOf(name, key, false));
   }
 
   /**
@@ -174,7 +172,7 @@ export class Turns implements Waiting {
     const settle = (take: () => T): void => {
       this.#running--;
       const key = place.end();
-      this.#insert({
+      this.#ready.add({
         key,
         give: () => {
           if (!key.isOwn) this.#given(key.after);
@@ -234,6 +232,8 @@ export class Turns implements Waiting {
     this.#linger?.cancel();
     for (const { given } of this.#asked.values()) given.reject(reason);
     this.#asked.clear();
+    this.#undeclared.clear();
+    this.#callsAsked = 0;
   }
 
   /** The function has ended: nothing is looked at any more. */
@@ -244,7 +244,7 @@ export class Turns implements Waiting {
 
   #goOn(): void {
     if (this.#isDropped || this.#isClosed || this.#blocking > 0) return;
-    const next = this.#ready.shift();
+    const next = this.#ready.take();
     if (next !== undefined) {
       this.#lingerIsOver = false;
       this.#reached = Math.max(this.#reached, next.key.number);
@@ -257,15 +257,13 @@ export class Turns implements Waiting {
   }
 
   #wait(): void {
-    const isWaiting = [...this.#asked.values()];
     if (this.#running > 0) {
-      const fresh = isWaiting.filter(({ call, isDeclared }) => call !== undefined && !isDeclared);
-      for (const asked of fresh) asked.isDeclared = true;
-      if (fresh.length > 0) this.#options.declare(describe(fresh));
+      const fresh = describe([...this.#undeclared]);
+      this.#undeclared.clear();
+      if (fresh.length > 0) this.#options.declare(fresh);
       return;
     }
-    const hasCalls = isWaiting.some(({ call }) => call === undefined);
-    if (hasCalls && !this.#lingerIsOver) {
+    if (this.#callsAsked > 0 && !this.#lingerIsOver) {
       this.#linger = startTimer(LINGER_MS, () => {
         this.#lingerIsOver = true;
         this.look();
@@ -273,15 +271,25 @@ export class Turns implements Waiting {
       return;
     }
     this.#isDropped = true;
-    this.#suspended.resolve({ waits: describe(isWaiting), seenThrough: this.#received });
+    const waits = describe([...this.#asked.values()]);
+    this.#suspended.resolve({ waits, seenThrough: this.#received });
+  }
+
+  /** Nobody waits for this any more. */
+  #forget(identity: string): void {
+    const asked = this.#asked.get(identity);
+    if (asked === undefined) return;
+    this.#asked.delete(identity);
+    this.#undeclared.delete(asked);
+    if (asked.call === undefined) this.#callsAsked--;
   }
 
   #offer(identity: string, asked: Asked, outcome: WaitOutcome): void {
-    this.#insert({
+    this.#ready.add({
       key: { after: outcome.number, isOwn: false, number: outcome.number },
       give: () => {
         if (this.#asked.get(identity) !== asked) return; // Nobody wants it any more.
-        this.#asked.delete(identity);
+        this.#forget(identity);
         this.#given(outcome.number);
         asked.given.resolve(outcome);
       },
@@ -294,13 +302,6 @@ export class Turns implements Waiting {
       this.#lastGiven = number;
       this.#options.given(number);
     }
-  }
-
-  /** Almost always at the end. */
-  #insert(ready: Ready): void {
-    let at = this.#ready.length;
-    while (at > 0 && compareKeys(this.#ready[at - 1]?.key ?? ready.key, ready.key) > 0) at--;
-    this.#ready.splice(at, 0, ready);
   }
 }
 

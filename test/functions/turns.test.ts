@@ -1,0 +1,67 @@
+import { create } from "@bufbuild/protobuf";
+import { type WaitOutcome, WaitOutcomeSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import { ReadyHeap } from "@pawl/sdk/internal/functions/ready-heap.js";
+import { Turns } from "@pawl/sdk/internal/functions/turns.js";
+import { expect, test } from "vitest";
+
+const outcomeOf = (number: number): WaitOutcome =>
+  create(WaitOutcomeSchema, {
+    name: `call ${number}`,
+    number,
+    outcome: { case: "call", value: {} },
+  });
+
+/** Gives these outcomes to code that asks for them in this order; answers in which order it got them. */
+async function giveAll(
+  outcomes: readonly WaitOutcome[],
+  asked: readonly number[],
+): Promise<number[]> {
+  const turns = new Turns({
+    outcomes,
+    seenThrough: outcomes.length,
+    recordedThrough: 0,
+    declare: () => undefined,
+    given: () => undefined,
+  });
+  const given: number[] = [];
+  const asks = asked.map(async (number) => {
+    await turns.ask(`call ${number}`, undefined, undefined);
+    given.push(number);
+  });
+  await Promise.all(asks);
+  turns.close();
+  return given;
+}
+
+test("code that asks in any order is given what ended in the order of the ends", async () => {
+  const numbers = Array.from({ length: 1_000 }, (_, at) => at + 1);
+  const shuffled = numbers.toSorted(
+    (one, other) => ((one * 389) % 1_009) - ((other * 389) % 1_009),
+  );
+  expect(await giveAll(numbers.map(outcomeOf), shuffled)).toEqual(numbers);
+});
+
+test("what ended with one event is given as it was asked for", async () => {
+  const outcomes = [1, 2, 3, 4, 5].map((number) => ({ ...outcomeOf(number), number: 9 }));
+  expect(await giveAll(outcomes, [3, 1, 5, 2, 4])).toEqual([3, 1, 5, 2, 4]);
+});
+
+test("a place is found among thousands that were there before without a look at each", () => {
+  let looks = 0;
+  const heap = new ReadyHeap();
+  const count = 4_000;
+  for (let number = count; number > 0; number--) {
+    const key = {
+      get after(): number {
+        looks++;
+        return number;
+      },
+      isOwn: false,
+      number,
+    };
+    heap.add({ key, give: () => undefined });
+  }
+  for (let number = 1; number <= count; number++) expect(heap.take()?.key.number).toBe(number);
+  expect(heap.take()).toBeUndefined();
+  expect(looks).toBeLessThan(count * 100);
+});
