@@ -75,6 +75,23 @@ describe("what is kept when no lease is live any more", () => {
   });
 });
 
+test("a task that waits again and again keeps nothing of others alive", async () => {
+  const often = await leasedRun(clocked.grpc, "often");
+  await emit(clocked.grpc, often, [1]);
+  await clocked.grpc.unary(WorkerService.method.releaseTask, { lease: leaseRef(often) });
+  await clocked.time.pass(1_000);
+  const once = await leasedRun(clocked.grpc, "once");
+  await emit(clocked.grpc, once, [1]);
+  await complete(clocked.grpc, once, "done");
+  await clocked.time.pass(39_000);
+  const again = await claim(clocked.grpc, "kind-often");
+  await emit(clocked.grpc, again, [1]);
+  await clocked.grpc.unary(WorkerService.method.releaseTask, { lease: leaseRef(again) });
+  await clocked.time.pass(25_000);
+  expect(await readAll(clocked.grpc, { runId: "once" })).toEqual(["end run COMPLETED"]);
+  expect(await readAll(clocked.grpc, { runId: "often", once: true })).toEqual(["only 1.2 #1: 1"]);
+});
+
 test("after a restart of the kernel the attempt goes on: no reset, and what went with the process is counted", async () => {
   const offer = await leasedRun(clocked.grpc, "r");
   await emit(clocked.grpc, offer, [1, 2, 3, 4]);

@@ -30,8 +30,8 @@ export class LiveOutput implements Receiver {
   readonly #runs = new Map<number, RunOutput>();
   /** Tasks with chunks, the one that emitted last at the end. */
   readonly #recent = new Set<TaskOutput>();
-  /** Tasks without a live lease, in the order in which their chunks go. */
-  readonly #idle: TaskOutput[] = [];
+  /** Tasks without a live lease, each once, in the order in which their chunks go. */
+  readonly #idle = new Set<TaskOutput>();
   #bytes = 0;
   /** Of the last thing that happened. */
   #place = 0;
@@ -182,7 +182,7 @@ export class LiveOutput implements Receiver {
     const task = this.#taskOf(output, name);
     this.#begin(task, { leaseVersion: lease.leaseVersion, attempt });
     task.status = TaskStatus.LEASED;
-    task.idleSinceMs = undefined;
+    this.#wake(task);
     lease.output = task;
     this.#add(task, lease, chunk);
   }
@@ -281,12 +281,18 @@ export class LiveOutput implements Receiver {
       task.changedAt = task.endedAt;
     }
     if (!isIdle(state)) {
-      task.idleSinceMs = undefined;
+      this.#wake(task);
     } else if (task.idleSinceMs === undefined) {
       task.idleSinceMs = this.#parts.now();
-      this.#idle.push(task);
+      this.#idle.add(task);
       this.#armSweep();
     }
+  }
+
+  /** A lease of the task is live. */
+  #wake(task: TaskOutput): void {
+    task.idleSinceMs = undefined;
+    this.#idle.delete(task);
   }
 
   /** The run has begun once more: nothing of before counts any more. */
@@ -329,16 +335,15 @@ export class LiveOutput implements Receiver {
   /** Drops what was kept long enough without a lease. */
   #forget(): void {
     const nowMs = this.#parts.now();
-    const isKept = ({ idleSinceMs }: TaskOutput): boolean =>
-      idleSinceMs !== undefined && nowMs - idleSinceMs < limits.outputKeptMs;
-    const end = this.#idle.findIndex(isKept);
-    for (const task of this.#idle.splice(0, end < 0 ? this.#idle.length : end)) {
-      if (task.idleSinceMs !== undefined) {
-        this.#dropAll(task);
-        const output = this.#runs.get(task.runNumber);
-        if (output !== undefined) {
-          this.#tidy(output);
-        }
+    for (const task of this.#idle) {
+      if (nowMs - (task.idleSinceMs ?? 0) < limits.outputKeptMs) {
+        break;
+      }
+      this.#idle.delete(task);
+      this.#dropAll(task);
+      const output = this.#runs.get(task.runNumber);
+      if (output !== undefined) {
+        this.#tidy(output);
       }
     }
   }
