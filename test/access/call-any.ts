@@ -27,8 +27,8 @@ export async function callAny(
     } else if (isServerStreaming(method)) {
       const first = client.stream(method, requestOf(method, namespace))[Symbol.asyncIterator]();
       // One that waits for events was let in.
-      await Promise.race([first.next(), delay(300)]);
-      await Promise.race([first.return?.(), delay(300)]);
+      await Promise.race([first.next(), delay(1_500)]);
+      await Promise.race([first.return?.(), delay(1_500)]);
     } else if (isDuplex(method) && client instanceof GrpcClient) {
       await callDuplex(client, method, namespace);
     }

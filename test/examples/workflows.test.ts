@@ -110,7 +110,9 @@ describe("the examples of workflow functions", () => {
     expect(await start("research").outcome()).toEqual(outcome);
   });
 
-  it("the nightly batch bills each account once, though it is killed in the middle", async () => {
+  it("the nightly batch bills each account once, though it is killed in the middle", {
+    timeout: 180_000,
+  }, async () => {
     const books = join(folder, ".pawl-nightly-bills.txt");
     const read = (): string[] => {
       try {

@@ -141,6 +141,15 @@ describe("a map", () => {
     ]);
   });
 
+  test("may start a child run for each item, under one name", async () => {
+    const family = workflow("family", { version: 1 }).run(async (ctx) => {
+      const grown = await ctx.map("child", [1, 2], { key: String }, (n) => ctx.child(double, n));
+      return grown.map((item) => (isOk(item) ? item.value : item.status));
+    });
+    await each.kernel.worker({ serve: [family, double] });
+    expect(await each.kernel.execute(family, undefined, { timeout: "30s" })).toEqual([2, 4]);
+  });
+
   test("of nothing is nothing, at once", async () => {
     const none = workflow("none", { version: 1 }).run(async (ctx) => {
       const done = await ctx.map("x", [] as number[], { key: String }, (n) => ctx.call(double, n));

@@ -342,8 +342,9 @@ export class AttemptContext implements TaskContext {
 
   async startChild<Sent, Output>(
     definition: Startable<Sent, Output>,
-    ...[input, options = {}]: StartArguments<Sent, ChildOptions>
+    ...[input, given = {}]: StartArguments<Sent, ChildOptions>
   ): Promise<ChildRun<Output>> {
+    const options = this.childOptions(given);
     const { name = definition.name, key } = options;
     const { obligation, runId } = await this.track(`child "${name}"`, async () => {
       this.#children ??= new Names();
@@ -382,6 +383,11 @@ export class AttemptContext implements TaskContext {
       async (outcome) =>
         (await readChild(outcome, (payload, runId) => port.load(payload, runId))) as Output,
     );
+  }
+
+  /** How a child is started, named by where the code is. */
+  protected childOptions(options: ChildOptions): ChildOptions {
+    return options;
   }
 
   /** Starts a child; resolves with the kernel's answer. */

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
-import type { ObligationItem, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import type { ChildItem, ObligationItem, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../../abort-reasons.js";
 import type { ApproveOptions, Said } from "../../approval.js";
+import type { ChildOptions } from "../../children.js";
 import type { PerformOptions, SleepOptions } from "../../context.js";
 import type { Duration } from "../../duration.js";
 import { DefinitionInvalid } from "../../errors.js";
@@ -183,6 +184,14 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
 
   protected override sendToRun(item: ObligationItem): Promise<ItemAnswer> {
     return this.#turns.blocking(() => super.sendToRun(item));
+  }
+
+  protected override childOptions(options: ChildOptions): ChildOptions {
+    return this.#scopedOptions(options);
+  }
+
+  protected override sendChild(item: ChildItem): Promise<ItemAnswer> {
+    return this.#turns.blocking(() => super.sendChild(item));
   }
 
   protected override propose(proposal: ProposeActionRequest): Promise<string> {
