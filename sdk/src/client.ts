@@ -1,16 +1,14 @@
 import { connect as connectSocket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
-import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
-import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
-import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
-import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
-import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Client, Interceptor } from "@connectrpc/connect";
+import type { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import type { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
+import type { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
+import type { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
+import type { RunService } from "@pawl/proto/v1/run_service_pb.js";
+import type { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { DefinitionInvalid } from "./errors.js";
-import { withHotCodecs } from "./internal/hot-transport.js";
-import { Http2Connection } from "./internal/http2-connection.js";
+import { makeClient } from "./internal/make-client.js";
 
 /** Where a kernel is, and how to reach it. */
 export interface PawlClientOptions {
@@ -49,8 +47,6 @@ export interface PawlClient {
   close(): void;
 }
 
-const MAX_MESSAGE_BYTES = 8_388_608;
-
 /**
  * Makes the generated client. It connects with the first call.
  *
@@ -58,33 +54,14 @@ const MAX_MESSAGE_BYTES = 8_388_608;
  */
 export function createPawlClient(options: PawlClientOptions): PawlClient {
   const address = readAddress(options.url);
-  const timeoutMs = options.pingTimeoutMs ?? 10_000;
-  const connection = new Http2Connection({
+  return makeClient({
+    url: options.url,
     origin: address.origin,
     nodeOptions: address.path === undefined ? { ...options.tls } : socketOptions(address.path),
-    connectTimeoutMs: timeoutMs,
     pingIntervalMs: options.pingIntervalMs ?? 5_000,
-    pingTimeoutMs: timeoutMs,
-  });
-  const transport = createGrpcTransport({
-    baseUrl: address.origin,
-    sessionManager: connection,
+    pingTimeoutMs: options.pingTimeoutMs ?? 10_000,
     interceptors: options.token === undefined ? [] : [authorize(options.token)],
-    // Payloads are the caller's business, and so is their compression.
-    acceptCompression: [],
-    readMaxBytes: MAX_MESSAGE_BYTES,
   });
-  const hot = withHotCodecs(transport);
-  return {
-    url: options.url,
-    runs: createClient(RunService, hot),
-    workers: createClient(WorkerService, hot),
-    operations: createClient(OperationService, transport),
-    reviews: createClient(ReviewService, transport),
-    approvals: createClient(ApprovalService, transport),
-    admin: createClient(AdminService, transport),
-    close: () => connection.destroy(),
-  };
 }
 
 interface Address {

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { createPawlClient } from "./client.js";
 import type { Client, ConnectOptions } from "./connect.js";
 import { PawlError } from "./errors.js";
@@ -28,9 +29,37 @@ export interface Embedding {
   close(): Promise<void>;
 }
 
-/** The one export of `@pawl/server/embed.js` that is used. */
+/** A kernel in memory, as `@pawl/server/embed.js` gives it to the test kit. */
+export interface MemoryEmbedding {
+  /** True while a kernel is open. */
+  readonly isOpen: boolean;
+  /** Leases that are open. */
+  readonly leases: number;
+  /** Serves a connection of this process; cuts it when no kernel is open. */
+  accept(connection: Duplex): void;
+  /** Opens a kernel on what the disk holds, with a time of its own. */
+  start(time: KernelTime): Promise<void>;
+  /** Kills the kernel; the disk keeps what was durable. */
+  kill(): Promise<void>;
+}
+
+/** Time as a kernel asks for it. */
+export interface KernelTime {
+  wallMs(): number;
+  monotonicMs(): number;
+  after(delayMs: number, callback: () => void): { cancel(): void };
+  soon(callback: () => void): { cancel(): void };
+}
+
+/** What is used of `@pawl/server/embed.js`. */
 export interface EmbedModule {
   embedKernel(options: { readonly dir: string }): Promise<Embedding>;
+  readonly MemoryKernel: {
+    open(options: {
+      readonly time: KernelTime;
+      readonly onFault: (error: unknown, where: string) => void;
+    }): Promise<MemoryEmbedding>;
+  };
 }
 
 /** Not a literal: the server package is optional, and a bundler must not demand it. */
@@ -75,7 +104,12 @@ function storeFailed(cause: Error): PawlError {
   );
 }
 
-async function loadEmbedModule(): Promise<EmbedModule> {
+/**
+ * Loads the optional package of the kernel.
+ *
+ * @throws PawlError `PAWL_SERVER_MISSING`
+ */
+export async function loadEmbedModule(): Promise<EmbedModule> {
   let loaded: unknown;
   try {
     loaded = await import(EMBED_MODULE);

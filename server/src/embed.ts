@@ -8,6 +8,8 @@ import { Metrics } from "./observe/metrics.js";
 import { faultReporter } from "./rpc/observed.js";
 import { startServer } from "./rpc/server.js";
 
+export { MemoryKernel, type MemoryKernelOptions } from "./memory-kernel.js";
+
 /** How a kernel is embedded. */
 export interface EmbedOptions {
   /** Data folder. Made when it is absent or empty. */

@@ -83,6 +83,9 @@ const HASH_FILE = "server/src/log/sha256.ts";
 /** The one file of the SDK that may import the server, an optional peer. */
 const EMBEDDING_FILE = "sdk/src/open-kernel.ts";
 
+/** The one file of the SDK that may import the test runner, an optional peer. */
+const MATCHER_FILE = "sdk/src/testing-vitest.ts";
+
 const PACKAGE_FOLDERS: Readonly<Record<string, string>> = {
   "@pawl/proto": "proto/gen/pawl",
   "@pawl/server": "server/src",
@@ -159,6 +162,7 @@ function judgePackage(path: string, zone: Zone, name: string): string | undefine
   if (STORE_PACKAGES.includes(name) && path.startsWith("server/src/")) {
     return path === STORE_FILE ? undefined : `only ${STORE_FILE} may import the store`;
   }
+  if (name === "vitest" && path === MATCHER_FILE) return undefined;
   const { packages } = RULES[zone];
   return packages === "any" || packages.includes(name)
     ? undefined

@@ -2,7 +2,7 @@ import * as http2 from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
 import { defer } from "./deferred.js";
-import { monotonicMs, startTimer, type Timer } from "./time.js";
+import { startHostTimer, type Timer } from "./time.js";
 
 /** What Connect asks of a session manager. */
 type SessionManager = NonNullable<GrpcTransportOptions["sessionManager"]>;
@@ -123,7 +123,7 @@ class Session {
   #isRetired = false;
   #error: Error | undefined;
   #streams = 0;
-  #heardAtMs = monotonicMs();
+  #heardAtMs = performance.now();
   #pingSentAtMs: number | undefined;
   #timer: Timer;
 
@@ -137,7 +137,7 @@ class Session {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
     });
     this.#session = session;
-    this.#timer = startTimer(options.connectTimeoutMs, () => {
+    this.#timer = startHostTimer(options.connectTimeoutMs, () => {
       const message = `no HTTP/2 settings came from ${options.origin} within ${options.connectTimeoutMs} ms`;
       this.destroy(new ConnectError(message, Code.Unavailable));
     });
@@ -203,7 +203,7 @@ class Session {
 
   /** The peer is alive. */
   heard(): void {
-    this.#heardAtMs = monotonicMs();
+    this.#heardAtMs = performance.now();
   }
 
   /** Ends it with all its streams. */
@@ -218,9 +218,9 @@ class Session {
   /** Pings a silent connection, and ends one that does not answer. */
   #watch(): void {
     const { pingIntervalMs, pingTimeoutMs } = this.#options;
-    const armedAtMs = monotonicMs();
-    this.#timer = startTimer(pingIntervalMs, () => {
-      const nowMs = monotonicMs();
+    const armedAtMs = performance.now();
+    this.#timer = startHostTimer(pingIntervalMs, () => {
+      const nowMs = performance.now();
       // When this process itself was stopped or blocked, the answer may be waiting unread: look again next time.
       const wasBlocked = nowMs - armedAtMs > 2 * pingIntervalMs;
       const sentAtMs = this.#pingSentAtMs;

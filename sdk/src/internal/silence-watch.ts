@@ -1,4 +1,4 @@
-import { monotonicMs, startTimer, type Timer } from "./time.js";
+import { startHostTimer, type Timer } from "./time.js";
 
 /** Until the kernel says otherwise it pings this often, in ms. */
 export const PING_MS = 5_000;
@@ -19,7 +19,7 @@ export class SilenceWatch {
 
   /** Something was heard. */
   heard(): void {
-    this.#heardAtMs = monotonicMs();
+    this.#heardAtMs = performance.now();
   }
 
   /** Begins anew, for a stream that `abort` ends, and whose other end pings once in `intervalMs`. */
@@ -35,9 +35,9 @@ export class SilenceWatch {
   }
 
   #arm(abort: AbortController, intervalMs: number): void {
-    const armedAtMs = monotonicMs();
-    this.#timer = startTimer(intervalMs, () => {
-      const nowMs = monotonicMs();
+    const armedAtMs = performance.now();
+    this.#timer = startHostTimer(intervalMs, () => {
+      const nowMs = performance.now();
       // When this process itself was stopped or blocked, what came meanwhile is not read yet: look again next time.
       const wasBlocked = nowMs - armedAtMs > 2 * intervalMs;
       if (!wasBlocked && nowMs - this.#heardAtMs > SILENT_PINGS * intervalMs) {

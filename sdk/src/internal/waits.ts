@@ -144,10 +144,11 @@ export class Waits implements Waiting {
     } else if (this.#isAwaited) {
       this.#suspend();
     } else if (this.#hasGiven) {
-      this.#patience = startTimer(PATIENCE_MS, () => {
+      const over = (): void => {
         this.#isAwaited = true;
         this.look();
-      });
+      };
+      this.#patience = startTimer(PATIENCE_MS, over, "wait");
     }
   }
 

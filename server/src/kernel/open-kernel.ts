@@ -44,6 +44,8 @@ export interface OpenKernelOptions {
   readonly partition?: number;
   readonly clock?: Clock;
   readonly timers?: Timers;
+  /** Timers of what a kernel does for itself: looking for free space, sweeping, scrubbing. Default: `timers`. */
+  readonly housekeeping?: Timers;
   readonly random?: Random;
   readonly checkpoint?: CheckpointOptions;
   readonly scrub?: ScrubOptions;
@@ -62,6 +64,7 @@ export interface OpenKernelOptions {
  */
 export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const { partition = 0, timers = nodeTimers, clock = nodeClock } = options;
+  const { housekeeping = timers } = options;
   const store = new FailStopStore(options.store);
   const log = new KernelLog(options.log ?? silentLog, clock);
   const recovery = await finishEpoch(store, await recover(store, partition));
@@ -73,7 +76,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const positions = codecOf({ ...options, store }, recovery);
   const committer = new Committer(store, fence, recovery.head);
   const disk = new DiskWatch({
-    ...{ store, timers, onError: (error: unknown) => loop.fail(error) },
+    ...{ store, timers: housekeeping, onError: (error: unknown) => loop.fail(error) },
     ...(options.disk === undefined ? {} : { options: options.disk }),
   });
   const admit = (): Rejection | undefined => disk.refuseNew();
@@ -139,7 +142,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       ...{ store, partition, residency, runs, ready },
       unsaved: () => unsavedRuns(loop, checkpointer),
     }),
-    blobs: new Blobs({ store, fence, partition, loop, timers, ready, admit }),
+    blobs: new Blobs({ store, fence, partition, loop, timers: housekeeping, ready, admit }),
     ...{ namespaces: recovery.namespaces, storeRun: recovery.storeRun },
   });
   return kernel;
@@ -168,7 +171,8 @@ export function* unsavedRuns(
 
 /** The scrubber, which begins when all that is open is known. */
 function scrubberOf(options: OpenKernelOptions, loop: Loop, ready: Promise<void>): Scrubber {
-  const { store, partition = 0, timers = nodeTimers, scrub } = options;
+  const { store, partition = 0, scrub } = options;
+  const timers = options.housekeeping ?? options.timers ?? nodeTimers;
   const scrubber = new Scrubber({
     ...{ store, partition, timers },
     now: () => loop.clock.now(),

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Duplex } from "node:stream";
 import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
 import { Health } from "@pawl/proto/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "@pawl/proto/grpc/reflection/v1/reflection_pb.js";
@@ -152,6 +153,44 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     close: ({ drainMs = 3_000 } = {}) => {
       closing ??= close(Math.min(drainMs, drainMsMax));
       return closing;
+    },
+  };
+}
+
+/** A server without a port: whoever has the other end of a connection hands it over. */
+export interface PortlessServer {
+  /** Serves gRPC on a connection of this process. */
+  accept(connection: Duplex): void;
+  /** Cuts everything at once, as the end of a process does. May be called again. */
+  close(): Promise<void>;
+}
+
+/** Serves a kernel to this process alone, on connections that never leave it: the same edge as behind a port. */
+export async function startPortlessServer(
+  options: Omit<ServeOptions, "host" | "port" | "socketPath" | "tls" | "tokens" | "pages">,
+): Promise<PortlessServer> {
+  const metrics = options.metrics ?? new Metrics();
+  const local = { kernel: options.kernel, host: "127.0.0.1", port: 0, socketPath: undefined };
+  const open = { ...local, tokens: undefined, tls: undefined, allowedHosts: [] };
+  const door = await openDoor(open, options.timers ?? nodeTimers, onFaultOf(options));
+  const edge = createEdge(options, metrics, door);
+  edge.kernel.onFailed((error) => edge.lifecycle.fail(error));
+  const grpc = createGrpcServer(edge, bindServices(edge));
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  const connections = new Set<Duplex>();
+  return {
+    accept: (connection) => {
+      connections.add(connection);
+      connection.once("close", () => connections.delete(connection));
+      injector.injectConnection(connection);
+    },
+    close: async () => {
+      door.close();
+      for (const connection of connections) connection.destroy();
+      grpc.forceShutdown();
+      injector.destroy();
+      await edge.digester.close();
+      await edge.schemas.close();
     },
   };
 }

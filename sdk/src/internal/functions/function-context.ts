@@ -31,6 +31,7 @@ import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
 import type { StepToMake } from "../steps.js";
+import { wallMs } from "../time.js";
 import { validate } from "../validate.js";
 import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
@@ -397,7 +398,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   }
 
   async now(name: string): Promise<Date> {
-    return new Date(await this.step(`$now/${name}`, () => Date.now()));
+    return new Date(await this.step(`$now/${name}`, () => wallMs()));
   }
 
   random(name: string): Promise<number> {

@@ -264,10 +264,11 @@ export class Turns implements Waiting {
       return;
     }
     if (this.#callsAsked > 0 && !this.#lingerIsOver) {
-      this.#linger = startTimer(LINGER_MS, () => {
+      const over = (): void => {
         this.#lingerIsOver = true;
         this.look();
-      });
+      };
+      this.#linger = startTimer(LINGER_MS, over, "wait");
       return;
     }
     this.#isDropped = true;

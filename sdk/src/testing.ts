@@ -1,0 +1,30 @@
+export type {
+  CrashKill,
+  CrashPoint,
+  CrashSubject,
+  ExactPoint,
+  Moment,
+} from "./testing/crash-point.js";
+export {
+  type CrashOptions,
+  openTestEnvironment,
+  TestEnvironment,
+  type TestEnvironmentOptions,
+} from "./testing/environment.js";
+export { CrashWindowsDiffer, EffectsDiffer, TestKitMisused, TestStuck } from "./testing/errors.js";
+export {
+  type CrashBody,
+  type CrashReport,
+  type CrashWindow,
+  type CrashWindowOptions,
+  describeReport,
+  everyCrashWindow,
+} from "./testing/every-crash-window.js";
+export { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
+export {
+  type SinkCall,
+  type SinkEffect,
+  type TestSink,
+  type TestSinkOptions,
+  testSink,
+} from "./testing/test-sink.js";
