@@ -6,6 +6,11 @@ export interface WorkerOptions {
   readonly serve: readonly ServedTask[];
   /** Attempts at the same time. Default 16, 1 to 100,000. */
   readonly slots?: number;
+  /**
+   * Memory, in bytes, for functions that wait: one that is kept goes on where it stands when it is woken, instead of running again from its records. By an estimate;
+   * beyond it those that wait the longest are dropped, and nothing of them runs then. Default 67,108,864 (64 MiB); 0 keeps none.
+   */
+  readonly warmBytesMax?: number;
   /** Name for people. Default: host name and process id. At most 200 bytes. */
   readonly name?: string;
   /** Aborting it closes the worker, as `close()` does. */

@@ -148,7 +148,7 @@ describe("all", () => {
       await ctx.waitSignal("fail");
       throw new Fatal("late");
     });
-    await each.kernel.worker({ serve: [twice, half, waiting] });
+    await each.kernel.worker({ serve: [twice, half, waiting], warmBytesMax: 0 });
     const run = await each.kernel.start(twice, undefined, { runId: "t" });
     await expect.poll(() => seen.length).toBeGreaterThan(0);
     await run.signal("fail");

@@ -22,6 +22,7 @@ async function giveAll(
     recordedThrough: 0,
     declare: () => undefined,
     given: () => undefined,
+    suspended: () => undefined,
   });
   const given: number[] = [];
   const asks = asked.map(async (number) => {

@@ -5,7 +5,6 @@ import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
   ChildItem,
-  DependencyOutput,
   ObligationItem,
   Offer,
   WaitOutcome,
@@ -34,11 +33,13 @@ import type { AttemptPort } from "./attempt-port.js";
 import { type AttemptState, never } from "./attempt-state.js";
 import { childCall, childItem, readChild } from "./children.js";
 import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
+import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
+import { quiet } from "./quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { type AnyStepOptions, Steps, type StepToMake } from "./steps.js";
 import {
@@ -74,7 +75,7 @@ export interface AttemptContextOptions {
 
 /** The `ctx` of one attempt. */
 export class AttemptContext implements TaskContext {
-  protected readonly options: AttemptContextOptions;
+  protected options: AttemptContextOptions;
   #emitter: Emitter | undefined;
   protected steps: Steps | undefined;
   #waiting: Waits | undefined;
@@ -87,6 +88,16 @@ export class AttemptContext implements TaskContext {
 
   constructor(options: AttemptContextOptions) {
     this.options = options;
+  }
+
+  /** The code goes on under another lease. */
+  protected goOnWith(options: AttemptContextOptions): void {
+    const { lease, state } = options;
+    state.wakeFrom(this.options.state);
+    this.options = options;
+    this.#emitter = undefined;
+    this.#origin = undefined;
+    this.steps?.goOnUnder(lease, state);
   }
 
   get runId(): string {
@@ -149,7 +160,7 @@ export class AttemptContext implements TaskContext {
 
   progress(value: unknown, ..._problem: readonly unknown[]): void {
     const { state, port, lease } = this.options;
-    if (state.isDropped) return;
+    if (state.dropsCall()) return;
     state.assertUsable("ctx.progress");
     const payload = encodeValue(value, "progress");
     if (payload === undefined) {
@@ -165,7 +176,7 @@ export class AttemptContext implements TaskContext {
 
   emit(value: unknown, options: EmitOptions = {}): void {
     const { state, port, lease } = this.options;
-    if (state.isDropped) return;
+    if (state.dropsCall()) return;
     state.assertUsable("ctx.emit");
     this.#emitter ??= new Emitter(lease);
     const item = this.#emitter.make(value, options);
@@ -438,7 +449,7 @@ export class AttemptContext implements TaskContext {
     read: (outcome: WaitOutcome) => T | Promise<T>,
   ): Promise<T> {
     const { state, offer } = this.options;
-    if (state.isDropped) {
+    if (state.dropsCall()) {
       return never();
     }
     try {
@@ -450,7 +461,7 @@ export class AttemptContext implements TaskContext {
       if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
       return this.#waits(offer).wait(call, read);
     } catch (thrown) {
-      return rejected(thrown);
+      return quiet(Promise.reject(thrown));
     }
   }
 
@@ -483,15 +494,4 @@ export class AttemptContext implements TaskContext {
     tracked.catch(() => undefined);
     return tracked;
   }
-}
-
-/** A rejected promise. A call that nobody awaits must not end the process. */
-function rejected<T>(thrown: unknown): Promise<T> {
-  const promise = Promise.reject<T>(thrown);
-  promise.catch(() => undefined);
-  return promise;
-}
-
-function decodeOutput(dependency: DependencyOutput): unknown {
-  return decodePayload(dependency.output, `the output of task "${dependency.task}"`);
 }

@@ -29,6 +29,8 @@ export class AttemptState {
   #isOver = false;
   #isReturned = false;
   readonly #open = new Set<OpenCall>();
+  #isAsleep = false;
+  #wasCalledAsleep = false;
 
   /** Made on first need: most handlers never look at it. */
   get signal(): AbortSignal {
@@ -104,9 +106,34 @@ export class AttemptState {
     this.#isReturned = true;
   }
 
-  /** True once the attempt was given back to wait: whatever its code still calls never goes on. */
-  get isDropped(): boolean {
-    return this.waits?.isDropped === true;
+  /** Whether a `ctx` call that begins now never goes on: the task was given back to wait. That there was one is noted. */
+  dropsCall(): boolean {
+    const drops = this.#isAsleep || this.waits?.isDropped === true;
+    this.#wasCalledAsleep ||= drops;
+    return drops;
+  }
+
+  /** True when the code called something while it slept. */
+  get wasCalledAsleep(): boolean {
+    return this.#wasCalledAsleep;
+  }
+
+  /** The task was given back and its code is kept in memory: whatever is still said of this attempt does not reach it. */
+  sleep(): void {
+    this.#isAsleep = true;
+    this.#isOver = true;
+    this.waits = undefined;
+    this.#onOutcomes = () => undefined;
+  }
+
+  /** The code of an earlier attempt goes on under this one. What it holds as its signal stays its signal. */
+  wakeFrom(earlier: AttemptState): void {
+    const controller = earlier.#controller;
+    earlier.#controller = undefined;
+    if (controller !== undefined) {
+      this.#controller = controller;
+      if (this.#reason !== undefined) controller.abort(this.#reason);
+    }
   }
 
   /** True while a `ctx` call has not ended, waits apart. */
@@ -140,7 +167,7 @@ export class AttemptState {
 
   /** Runs a `ctx` call, which counts as open until it ends, or, when that is given, is not wanted any more. */
   async track<T>(call: string, run: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
-    if (this.isDropped) return never();
+    if (this.dropsCall()) return never();
     this.assertUsable(call);
     const mark = { call, isWanted };
     this.#open.add(mark);

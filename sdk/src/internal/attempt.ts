@@ -5,12 +5,14 @@ import { Cancelled, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import { Later } from "../retry-errors.js";
 import type { ServedTask } from "../task.js";
-import { AttemptContext } from "./attempt-context.js";
+import { AttemptContext, type AttemptContextOptions } from "./attempt-context.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
+import { Execution, type Rest } from "./execution.js";
 import { tangible, toFailure } from "./failure.js";
 import { FunctionContext } from "./functions/function-context.js";
+import type { WarmCopy } from "./functions/warm-copies.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
@@ -31,7 +33,7 @@ export type AttemptEnd =
   /** Given back, without using an attempt. */
   | { readonly case: "release"; readonly reason: string; readonly delayMs?: number }
   /** Given back until something is there. */
-  | ({ readonly case: "suspend" } & Suspension)
+  | ({ readonly case: "suspend"; readonly copy: WarmCopy | undefined } & Suspension)
   /** Nothing: the attempt is over already. */
   | { readonly case: "nothing" };
 
@@ -43,6 +45,8 @@ export interface AttemptOptions {
   readonly state: AttemptState;
   readonly port: AttemptPort;
   readonly ledger: Ledger;
+  /** The code, when it waits in memory for this offer: it goes on where it stands. */
+  readonly copy: WarmCopy | undefined;
   /** Brings in content that is stored apart. */
   readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
   /** Reads the records after this event number. */
@@ -72,35 +76,18 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
 }
 
 async function execute(options: AttemptOptions): Promise<AttemptEnd> {
-  const { offer, served, lease, state, port, ledger } = options;
-  if (needsLoading(offer)) {
-    await bringIn(offer, options);
+  const { offer, served, state, copy } = options;
+  const isCold = offer.warm && copy === undefined;
+  if (isCold || needsLoading(offer)) {
+    await bringIn(offer, options, isCold);
   }
-  state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
-  let suspend: (suspension: Suspension) => void = () => undefined;
-  const onSuspend = (suspension: Suspension): void => suspend(suspension);
-  const parts = { offer, lease, state, port, ledger, load: options.load, onSuspend };
-  const ctx = served.isFunction === true ? new FunctionContext(parts) : new AttemptContext(parts);
-  const sent = decodePayload(offer.input, "the input");
-  const input =
-    served.inputSchema === undefined
-      ? sent
-      : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
-  let running: unknown;
-  const ended = await inAttemptSpan(
-    offer,
-    () =>
-      new Promise<{ returned: unknown } | Suspension>((resolve, reject) => {
-        suspend = resolve;
-        running = served.handler(ctx, input);
-        Promise.resolve(running).then((value) => resolve({ returned: value }), reject);
-      }),
-  ).finally(() => {
-    if (ctx instanceof FunctionContext && !state.isDropped) ctx.close();
+  const { ctx, execution, rest } = copy === undefined ? await begin(options) : goOn(copy, options);
+  const ended = await rest.finally(() => {
+    if (ctx instanceof FunctionContext && !execution.isSuspended) ctx.close();
   });
   if ("waits" in ended) {
-    warnWhenGoingOn(running, offer);
-    return { case: "suspend", ...ended };
+    const left = ctx instanceof FunctionContext ? { ctx, execution } : undefined;
+    return { case: "suspend", copy: left, ...ended };
   }
   const { returned } = ended;
   state.returned();
@@ -118,14 +105,40 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   return payload === undefined ? { case: "noOutput" } : { case: "output", output: payload };
 }
 
-/** Code that ends after it was dropped did something of its own meanwhile; what it told nobody hears. */
-function warnWhenGoingOn(running: unknown, { task, runId }: Offer): void {
-  const warn = (): void =>
-    process.emitWarning(
-      `The handler of task "${task}" of run "${runId}" went on after it was suspended: it did work of its own beside what it waited for, and that work is done again. Put it into ctx.step.`,
-      { type: "PawlWarning", code: "PAWL_SUSPENDED_AT_WORK" },
-    );
-  Promise.resolve(running).then(warn, warn);
+/** Code at work. */
+interface AtWork {
+  readonly ctx: AttemptContext;
+  readonly execution: Execution;
+  readonly rest: Promise<Rest>;
+}
+
+/** Runs the code from its top. */
+async function begin(options: AttemptOptions): Promise<AtWork> {
+  const { offer, served, state } = options;
+  state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
+  const execution = new Execution();
+  const parts = partsOf(options, execution);
+  const ctx = served.isFunction === true ? new FunctionContext(parts) : new AttemptContext(parts);
+  const sent = decodePayload(offer.input, "the input");
+  const input =
+    served.inputSchema === undefined
+      ? sent
+      : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
+  const rest = inAttemptSpan(offer, () => execution.begin(offer, () => served.handler(ctx, input)));
+  return { ctx, execution, rest };
+}
+
+/** Lets code that waits in memory go on. */
+function goOn({ ctx, execution }: WarmCopy, options: AttemptOptions): AtWork {
+  const parts = partsOf(options, execution);
+  const rest = inAttemptSpan(options.offer, () => execution.resume(() => ctx.wakeUp(parts)));
+  return { ctx, execution, rest };
+}
+
+function partsOf(options: AttemptOptions, execution: Execution): AttemptContextOptions {
+  const { offer, lease, state, port, ledger, load } = options;
+  const onSuspend = (suspension: Suspension): void => execution.suspend(suspension);
+  return { offer, lease, state, port, ledger, load, onSuspend };
 }
 
 /** Most bytes of the reason for which a task is given back. */
@@ -169,8 +182,15 @@ function needsLoading(offer: Offer): boolean {
   );
 }
 
-async function bringIn(offer: Offer, { load, readRecords }: AttemptOptions): Promise<void> {
-  if (offer.moreSteps) {
+/** @param isCold Whether the offer was for code that is not in memory any more: its records are read from the first on. */
+async function bringIn(
+  offer: Offer,
+  { load, readRecords }: AttemptOptions,
+  isCold: boolean,
+): Promise<void> {
+  if (isCold) {
+    Object.assign(offer, await readRecords(0));
+  } else if (offer.moreSteps) {
     const last = Math.max(offer.steps.at(-1)?.number ?? 0, offer.outcomes.at(-1)?.number ?? 0);
     const more = await readRecords(last);
     offer.steps.push(...more.steps);

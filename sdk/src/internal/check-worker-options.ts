@@ -11,7 +11,7 @@ const SERVES_MAX = 1_000;
  *
  * @throws DefinitionInvalid
  */
-export function checkWorkerOptions({ serve, slots, name }: WorkerOptions): void {
+export function checkWorkerOptions({ serve, slots, name, warmBytesMax }: WorkerOptions): void {
   if (serve.length === 0 || serve.length > SERVES_MAX) {
     throw new DefinitionInvalid(
       `Expected a worker to serve 1 to ${SERVES_MAX} tasks, but it is given ${serve.length}. Name what it serves.`,
@@ -36,12 +36,21 @@ export function checkWorkerOptions({ serve, slots, name }: WorkerOptions): void 
     places.add(place);
     handlers.set(kind, served.handler);
   }
-  if (slots !== undefined && !(Number.isInteger(slots) && slots >= 1 && slots <= 100_000)) {
+  checkBounds(slots, warmBytesMax);
+  if (name !== undefined) {
+    checkId(name, "the name of a worker");
+  }
+}
+
+function checkBounds(slots = 1, warmBytesMax = 0): void {
+  if (!(Number.isInteger(slots) && slots >= 1 && slots <= 100_000)) {
     throw new DefinitionInvalid(
       `Expected slots to be a whole number from 1 to 100,000, but it is ${slots}. Choose another one.`,
     );
   }
-  if (name !== undefined) {
-    checkId(name, "the name of a worker");
+  if (!(Number.isSafeInteger(warmBytesMax) && warmBytesMax >= 0)) {
+    throw new DefinitionInvalid(
+      `Expected warmBytesMax to be a whole number of bytes from 0, but it is ${warmBytesMax}. Choose another one.`,
+    );
   }
 }

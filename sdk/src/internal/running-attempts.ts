@@ -4,6 +4,7 @@ import type { ServedTask } from "../task.js";
 import { type AttemptEnd, runAttempt } from "./attempt.js";
 import { AttemptState } from "./attempt-state.js";
 import type { ClientCore } from "./client-core.js";
+import type { WarmCopies } from "./functions/warm-copies.js";
 import { Lease } from "./lease.js";
 import { LeaseLedger } from "./lease-ledger.js";
 import { isAttemptOver } from "./rejection.js";
@@ -36,6 +37,8 @@ export interface RunningAttemptsOptions {
   readonly stream: WorkStream;
   readonly port: WorkPort;
   readonly served: ReadonlyMap<string, ServedTask>;
+  /** Functions that wait in memory. */
+  readonly warm: WarmCopies;
   readonly owner: AttemptsOwner;
 }
 
@@ -165,6 +168,7 @@ export class RunningAttempts {
   /** Ends all timers. */
   stop(): void {
     this.#renewals.stop();
+    this.#options.warm.clear();
     for (const { timers } of this.#running.values()) for (const timer of timers) timer.cancel();
   }
 
@@ -181,7 +185,7 @@ export class RunningAttempts {
   }
 
   async #run(running: Running, served: ServedTask): Promise<void> {
-    const { stream, port } = this.#options;
+    const { stream, port, warm } = this.#options;
     const { lease, offer, state } = running;
     const load = (payload: Parameters<typeof port.load>[0]): ReturnType<typeof port.load> =>
       port.load(payload, offer.runId);
@@ -200,16 +204,31 @@ export class RunningAttempts {
     }
     const readRecords = (afterNumber: number): ReturnType<typeof port.readRecords> =>
       port.readRecords(lease, afterNumber);
+    const copy = warm.take(offer);
     const end: AttemptEnd = state.isOver
       ? { case: "nothing" }
-      : await runAttempt({ offer, served, lease, state, port, ledger, load, readRecords });
+      : this.#keepWarm(
+          await runAttempt({ offer, served, lease, state, port, ledger, load, readRecords, copy }),
+          running,
+        );
     running.isDone = true;
     for (const timer of running.timers) timer.cancel();
     running.timers = [];
     const told = end.case === "nothing" ? undefined : sendEnd(stream, lease, end);
     this.#freeSlot(running);
-    await told;
+    if ((await told) === false) warm.drop(offer);
     this.#forget(running);
+  }
+
+  /** Keeps a function that waits in memory, if there is room. A worker that was asked to stop keeps nothing. */
+  #keepWarm(end: AttemptEnd, { offer, state }: Running): AttemptEnd {
+    if (end.case !== "suspend" || end.copy === undefined) return end;
+    const { copy } = end;
+    if (state.reason !== undefined || !this.#options.warm.keep(offer, copy)) {
+      return { ...end, copy: undefined };
+    }
+    copy.ctx.fallAsleep();
+    return end;
   }
 
   async #giveBack(running: Running, reason: string): Promise<void> {

@@ -13,40 +13,41 @@ import { payloadBytes } from "./codec.js";
 import { toFailure } from "./failure.js";
 import type { Lease } from "./lease.js";
 import { errorFromRejection, isAttemptOver } from "./rejection.js";
-import type { Suspension } from "./waits.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
 /** Most bytes of a failure. */
 const FAILURE_BYTES = 16_384;
 
+type Suspended = Extract<AttemptEnd, { case: "suspend" }>;
 type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" | "suspend" }>;
 
 /**
- * Tells the kernel how an attempt ended; resolves when it knows. A report that is refused for what it says (too large,
+ * Tells the kernel how an attempt ended; resolves when it knows, with whether it took that. A report that is refused for what it says (too large,
  * operations open) is followed by a failure that says so: a task must not hang on what its worker could not tell.
  */
 export async function sendEnd(
   stream: WorkStream,
   lease: Lease,
   end: Exclude<AttemptEnd, { case: "nothing" }>,
-): Promise<void> {
+): Promise<boolean> {
   if (end.case === "release") {
     await sendRelease(stream, lease, end);
-    return;
+    return true;
   }
   const rejection =
     end.case === "suspend"
       ? await sendSuspend(stream, lease, end)
       : await sendReport(stream, lease, end);
   if (rejection === undefined || isAttemptOver(rejection)) {
-    return;
+    return rejection === undefined;
   }
   if (end.case === "suspend" || rejection.reason !== "PAWL_FINGERPRINT_CONFLICT") {
     const { failure } = toFailure(errorFromRejection(rejection));
     // When not even that is taken, the lease runs out and the kernel's own failure says so.
     await sendReport(stream, lease, { case: "failure", failure, retryAfterMs: undefined });
   }
+  return false;
 }
 
 async function sendReport(
@@ -72,13 +73,16 @@ export interface ReleaseParts {
 async function sendSuspend(
   stream: WorkStream,
   lease: Lease,
-  { waits, seenThrough }: Suspension,
+  { waits, seenThrough, copy }: Suspended,
 ): Promise<Rejection | undefined> {
   const { handle, leaseVersion } = lease;
   const bytes = waits.reduce((sum, wait) => sum + waitBytes(wait), 100);
+  const keepsWarm = copy !== undefined;
   const { rejection } = await send(stream, lease, bytes, (correlation) => ({
     kind: "suspend",
-    message: create(SuspendItemSchema, { handle, leaseVersion, correlation, waits, seenThrough }),
+    message: create(SuspendItemSchema, {
+      ...{ handle, leaseVersion, correlation, waits, seenThrough, keepsWarm },
+    }),
   }));
   return rejection;
 }

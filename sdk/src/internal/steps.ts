@@ -5,9 +5,10 @@ import type { Schema } from "../schema.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { Backoff } from "./backoff.js";
-import { decodePayload, encodeValue } from "./codec.js";
+import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
 import { fromFailure, toFailure } from "./failure.js";
+import { NAME_BYTES } from "./functions/warm-bytes.js";
 import { checkId } from "./ids.js";
 import type { Lease } from "./lease.js";
 import { Names } from "./names.js";
@@ -54,7 +55,8 @@ export interface StepsOptions {
 /** The steps of one attempt: those recorded earlier, and those being made. */
 export class Steps {
   readonly #unanswered = new Set<Promise<void>>();
-  readonly #options: StepsOptions;
+  #options: StepsOptions;
+  #madeBytes = 0;
   readonly #recorded = new Map<string, StepRecord>();
   readonly #names = new Names();
 
@@ -63,6 +65,16 @@ export class Steps {
     for (const record of options.recorded) {
       this.#recorded.set(identityOf(record.name, record.key), record);
     }
+  }
+
+  /** The code goes on under another lease. */
+  goOnUnder(lease: Lease, state: AttemptState): void {
+    this.#options = { ...this.#options, lease, state };
+  }
+
+  /** About how much memory the steps made here take, in bytes. */
+  get madeBytes(): number {
+    return this.#madeBytes;
   }
 
   /** What is recorded of a step; undefined when nothing is. */
@@ -136,9 +148,11 @@ export class Steps {
   async #record(step: Parameters<AttemptPort["recordStep"]>[1], isDurable: boolean): Promise<void> {
     const { port, lease, state } = this.#options;
     state.assertUsable(`step "${step.name}"`);
+    const { outcome } = step;
+    this.#madeBytes += NAME_BYTES + ("value" in outcome ? payloadBytes(outcome.value) : 0);
     const answer = port
       .recordStep(lease, step, state.seenThrough)
-      .then((settled) => this.#judge(settled));
+      .then((settled) => judge(settled, lease, state));
     if (isDurable) {
       await answer;
       return;
@@ -151,21 +165,6 @@ export class Steps {
   /** Resolves when every record that was sent is answered: what is asked beside the stream may refer to them then. */
   async answered(): Promise<void> {
     await Promise.allSettled(this.#unanswered);
-  }
-
-  #judge(answer: ItemAnswer): void {
-    if (answer.rejection === undefined) {
-      return;
-    }
-    if (isAttemptOver(answer.rejection)) {
-      const ended = attemptEnd(answer.rejection);
-      this.#options.lease.isOver = true;
-      this.#options.state.end(ended);
-      throw ended;
-    }
-    const error = errorFromRejection(answer.rejection);
-    this.#options.state.poisonWith(error);
-    throw error;
   }
 
   async #run(call: StepCall): Promise<unknown> {
@@ -220,6 +219,22 @@ export class Steps {
       timer.cancel();
     }
   }
+}
+
+/** Heeds the answer to a record: by the lease that it was sent under. */
+function judge({ rejection: refused }: ItemAnswer, lease: Lease, state: AttemptState): void {
+  if (refused === undefined) {
+    return;
+  }
+  if (isAttemptOver(refused)) {
+    const ended = attemptEnd(refused);
+    lease.isOver = true;
+    state.end(ended);
+    throw ended;
+  }
+  const error = errorFromRejection(refused);
+  state.poisonWith(error);
+  throw error;
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

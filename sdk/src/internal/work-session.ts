@@ -15,6 +15,7 @@ import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import { checkWorkerOptions } from "./check-worker-options.js";
 import type { ClientCore } from "./client-core.js";
 import { type Deferred, defer } from "./deferred.js";
+import { WARM_BYTES_DEFAULT, WarmCopies } from "./functions/warm-copies.js";
 import { kindOf } from "./kind-of.js";
 import { type AttemptsOwner, RunningAttempts } from "./running-attempts.js";
 import { startTimer } from "./time.js";
@@ -64,6 +65,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
       stream,
       port: new WorkPort(core, stream),
       served: new Map(options.serve.map((served) => [kindOf(served), served])),
+      warm: new WarmCopies(options.warmBytesMax ?? WARM_BYTES_DEFAULT),
       owner: this,
     });
   }

@@ -5,9 +5,18 @@ import type { QueueGauge } from "../observe/meter.js";
 import { ReadyQueue } from "./ready-queue.js";
 import type { Resident } from "./resident.js";
 import type { Session } from "./session.js";
+import { type WarmTask, WarmTasks } from "./warm-tasks.js";
 
-/** Gives a ready task of a resident run to a session. False when the state refuses. */
-export type LeaseOut = (resident: Resident, task: number, session: Session) => boolean;
+/**
+ * Gives a ready task of a resident run to a session. False when the state refuses.
+ * @param warmThrough up to which event the session's warm copy of the task has been given outcomes; undefined: it has none.
+ */
+export type LeaseOut = (
+  resident: Resident,
+  task: number,
+  session: Session,
+  warmThrough: number | undefined,
+) => boolean;
 
 /** Finds a run: in memory, absent (also one that cannot be read), or to be asked for again once the promise resolves. */
 export type FindRun = (number: number) => Resident | undefined | Promise<void>;
@@ -30,6 +39,8 @@ const leasesPerTurnMax = 2000;
  * one run, in the segment of the turn that gathers.
  */
 export class Dispatcher {
+  /** Who keeps a task warm gets it first. */
+  readonly warm: WarmTasks = new WarmTasks();
   readonly #queues = new Map<string, Queue>();
   /** Queues that may have both tasks and credit. */
   #open: Queue[] = [];
@@ -78,6 +89,7 @@ export class Dispatcher {
 
   /** A session stops to serve. */
   leave(session: Session): void {
+    this.warm.leave(session);
     for (const key of session.queueKeys) {
       const queue = this.#queues.get(key);
       const index = queue?.sessions.indexOf(session) ?? -1;
@@ -156,8 +168,8 @@ export class Dispatcher {
     return left;
   }
 
-  /** Takes the next entry; true when it was leased. */
-  #giveNext(queue: Queue, session: Session): boolean {
+  /** Takes the next entry, for this session or whoever has it warm and can take it; true when it was leased. */
+  #giveNext(queue: Queue, free: Session): boolean {
     const next = this.#next;
     if (!queue.ready.shift(next)) {
       return false;
@@ -176,12 +188,26 @@ export class Dispatcher {
     if (found.run.incarnation > 1 && keyOf(found.run, task) !== queue.key) {
       return false; // It is from an earlier incarnation, whose plan was another.
     }
-    if (!this.#lease(found, task, session)) {
+    const warm =
+      state.suspensions > 0 && this.warm.size > 0 ? this.#warmFor(queue, found, task) : undefined;
+    const session = warm?.session ?? free;
+    if (!this.#lease(found, task, session, warm?.seenThrough)) {
       return false;
     }
     session.credits--;
     queue.lastServed = ++this.#served;
     return true;
+  }
+
+  /** The copy that is of use: of the lease before, with a session that can take the task now. Nobody waits for one that cannot. */
+  #warmFor(queue: Queue, { run, number }: Resident, task: number): WarmTask | undefined {
+    const warm = this.warm.take(number, task);
+    const isOfUse =
+      warm?.leaseVersion === run.tasks[task]?.leaseVersion &&
+      warm?.incarnation === run.incarnation &&
+      warm.session.canTake &&
+      warm.session.queueKeys.includes(queue.key);
+    return isOfUse ? warm : undefined;
   }
 
   #pushAgain(run: number, task: number): void {

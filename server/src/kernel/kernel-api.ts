@@ -55,6 +55,8 @@ export interface SessionLease {
   readonly task: number;
   readonly leaseVersion: number;
   readonly leaseMs: number;
+  /** The session has the task warm: up to which event its code has been given outcomes. Undefined: it reads everything. */
+  readonly warmThrough: number | undefined;
 }
 
 /** A worker session that is connected. */

@@ -31,6 +31,10 @@ export class Lease implements Due {
   queuedIn = 0;
   /** Last progress, until the task's next event. */
   progress: Uint8Array | undefined = undefined;
+  /** The worker keeps the code warm when it gives the task back, having been given outcomes up to this event; undefined until it says so. */
+  keepsWarmThrough: number | undefined = undefined;
+  /** Up to which event the copy that the worker had warm before has been given outcomes; undefined: it had none. */
+  warmThrough: number | undefined = undefined;
   /** Its live output; undefined until it emits. */
   output: TaskOutput | undefined = undefined;
 

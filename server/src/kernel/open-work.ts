@@ -9,6 +9,7 @@ import { specOf } from "../core/plan/change-spec.js";
 import { plannedSpec, taskNumber } from "../core/plan/tasks-of-run.js";
 import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun } from "../core/state.js";
+import { isTaskClosed } from "../core/transitions.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
 import { type Lease, type LeaseParts, LeaseTable, tasksPerRun } from "./lease-table.js";
@@ -71,7 +72,7 @@ export class OpenWork {
     const { timers, now } = parts;
     this.dispatcher = new Dispatcher(
       parts.find,
-      (resident, task, session) => this.#lease(resident, task, session),
+      (resident, task, session, warmThrough) => this.#lease(resident, task, session, warmThrough),
       parts.schedule,
     );
     this.leases = new LeaseTable(timers, now, (lease, reason) => this.endLease(lease, reason));
@@ -130,6 +131,9 @@ export class OpenWork {
     }
     const task = typeof command.task === "number" ? command.task : taskNumber(run, command.task);
     const lease = task === undefined ? undefined : this.leases.find(number, task);
+    if (command.kind === "SuspendTask" && lease?.leaseVersion === command.leaseVersion) {
+      lease.keepsWarmThrough = command.keepsWarm === true ? command.seenThrough : undefined;
+    }
     const isKept = command.progress === undefined && lease?.leaseVersion === command.leaseVersion;
     return isKept ? { ...command, progress: lease.progress } : command;
   }
@@ -215,7 +219,12 @@ export class OpenWork {
     this.output.close();
   }
 
-  #lease(resident: Resident, task: number, session: Session): boolean {
+  #lease(
+    resident: Resident,
+    task: number,
+    session: Session,
+    warmThrough: number | undefined,
+  ): boolean {
     const command: Command = {
       kind: "LeaseTask",
       task,
@@ -237,6 +246,7 @@ export class OpenWork {
       sessionId: session.id,
     };
     const lease = this.leases.grant(parts, session, session.nextHandle());
+    lease.warmThrough = warmThrough;
     session.leases.set(lease.handle, lease);
     this.#parts.register(listener);
     listener.offer(lease, resident.run);
@@ -252,8 +262,11 @@ export class OpenWork {
       taskMoved: (run, task) => {
         this.#rearm(run, task);
         this.output.touch(this.current, task);
+        if (this.dispatcher.warm.size > 0) {
+          this.#forgetClosedWarm(run, task);
+        }
       },
-      leaseOver: (_run, task, cause) => this.#leaseOver(task, cause),
+      leaseOver: (run, task, cause) => this.#leaseOver(run, task, cause),
       cancelAsked: (run, task) => this.#cancelAsked(run, task),
       outcomeCame: (run, task) => this.#outcomeCame(run, task),
       proposalMoved: (run) => this.#rearmProposals(run),
@@ -306,13 +319,26 @@ export class OpenWork {
     }
   }
 
-  #leaseOver(task: number, cause: string): void {
+  #forgetClosedWarm({ tasks }: MutableRun, number: number): void {
+    const task = tasks[number];
+    if (task !== undefined && task.suspensions > 0 && isTaskClosed(task.status)) {
+      this.dispatcher.warm.forget(this.current, number);
+    }
+  }
+
+  #leaseOver({ incarnation }: MutableRun, task: number, cause: string): void {
     const lease = this.leases.remove(this.current, task);
     const session = lease?.session;
     if (lease === undefined || session === undefined) {
       return;
     }
     session.drop(lease.handle);
+    const { leaseVersion, keepsWarmThrough: seenThrough } = lease;
+    if (seenThrough !== undefined && session.listener !== undefined) {
+      this.dispatcher.warm.keep(this.current, task, {
+        ...{ session, leaseVersion, incarnation, seenThrough },
+      });
+    }
     if (cause !== "" && session.listener !== undefined) {
       this.#parts.register(session.listener);
       session.listener.lost(lease.handle, cause);

@@ -1231,6 +1231,7 @@ export interface OfferShape {
   planVersion: number;
   outcomes: WaitOutcomeShape[];
   openCalls: string[];
+  warm: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.Offer`. */
@@ -1321,6 +1322,10 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     w.tag(210);
     w.string(item);
   }
+  if (m.warm) {
+    w.tag(216);
+    w.bool(m.warm);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -1345,6 +1350,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   let planVersion: number = 0;
   const outcomes: WaitOutcomeShape[] = [];
   const openCalls: string[] = [];
+  let warm: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1411,6 +1417,9 @@ export function readOffer(r: WireReader, end: number): OfferShape {
       case 210:
         openCalls.push(r.string());
         break;
+      case 216:
+        warm = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -1436,6 +1445,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     planVersion,
     outcomes,
     openCalls,
+    warm,
   };
 }
 
@@ -2969,6 +2979,7 @@ export interface SuspendItemShape {
   correlation: number;
   seenThrough: number;
   waits: TaskWaitShape[];
+  keepsWarm: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.SuspendItem`. */
@@ -2995,6 +3006,10 @@ export function writeSuspendItem(w: WireWriter, m: SuspendItemShape): void {
     writeTaskWait(w, item);
     w.end(at);
   }
+  if (m.keepsWarm) {
+    w.tag(48);
+    w.bool(m.keepsWarm);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.SuspendItem` up to `end`, which is the reader's limit. */
@@ -3004,6 +3019,7 @@ export function readSuspendItem(r: WireReader, end: number): SuspendItemShape {
   let correlation: number = 0;
   let seenThrough: number = 0;
   const waits: TaskWaitShape[] = [];
+  let keepsWarm: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3023,6 +3039,9 @@ export function readSuspendItem(r: WireReader, end: number): SuspendItemShape {
         waits.push(readTaskWait(r, r.enter()));
         r.leave(end);
         break;
+      case 48:
+        keepsWarm = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -3033,6 +3052,7 @@ export function readSuspendItem(r: WireReader, end: number): SuspendItemShape {
     correlation,
     seenThrough,
     waits,
+    keepsWarm,
   };
 }
 

@@ -28,7 +28,7 @@ import { fromFailure } from "../failure.js";
 import { checkId } from "../ids.js";
 import { Names } from "../names.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
-import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
+import { quiet } from "../quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
 import type { StepToMake } from "../steps.js";
 import { wallMs } from "../time.js";
@@ -37,6 +37,7 @@ import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { Calls } from "./calls.js";
+import { declareWaits } from "./declare-waits.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
@@ -53,22 +54,25 @@ import {
   scopeOf,
 } from "./scopes.js";
 import { Turns } from "./turns.js";
+import { BYTES_BASE, bytesOf } from "./warm-bytes.js";
 
 /** The `ctx` of one execution of a workflow function. */
 export class FunctionContext extends AttemptContext implements WorkflowContext {
   readonly #turns: Turns;
-  readonly #calls: Calls;
+  #calls: Calls;
   readonly #names = new Names();
   readonly #openCalls: ReadonlySet<string>;
   /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
   readonly #root: string;
 
+  #recordBytes: number;
+
   constructor(options: AttemptContextOptions) {
     super(options);
-    const { offer, state, lease, port, onSuspend } = options;
+    const { offer, state } = options;
     this.#openCalls = new Set(offer.openCalls);
     this.#root = offer.task === MAIN_TASK ? "" : offer.task;
-    this.#calls = new Calls({ lease, port, state });
+    this.#calls = new Calls(options);
     this.#turns = new Turns({
       outcomes: offer.outcomes,
       seenThrough: offer.seenThrough,
@@ -76,29 +80,63 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
         0,
         ...[offer.outcomes, offer.steps].map((records) => records.at(-1)?.number ?? 0),
       ),
-      declare: (waits) =>
-        void port.declareWaits(lease, [...waits]).then(({ rejection }) => {
-          if (rejection === undefined) return;
-          if (isAttemptOver(rejection)) state.end(attemptEnd(rejection));
-          else state.fail(errorFromRejection(rejection));
-        }),
+      declare: (waits) => declareWaits(this.options, [...waits]),
       given: (number) => {
-        state.seenThrough = number;
+        this.options.state.seenThrough = number;
+      },
+      suspended: (suspension) => {
+        this.#calls.flush();
+        this.options.onSuspend(suspension);
       },
     });
+    this.#recordBytes = bytesOf(offer);
     state.seenThrough = 0;
-    state.waits = this.#turns;
-    state.takeOutcomes((outcomes) => this.#turns.arrived(outcomes));
-    void this.#turns.suspended.then((suspension) => {
-      this.#calls.flush();
-      onSuspend(suspension);
-    });
+    this.#follow();
+  }
+
+  /** What the code waits for is given to it under another lease; the offer holds only what is new. */
+  wakeUp(options: AttemptContextOptions): void {
+    const { offer, state } = options;
+    this.goOnWith(options);
+    this.#calls = new Calls(options);
+    this.#recordBytes += bytesOf(offer);
+    state.seenThrough = this.#turns.lastGiven;
+    this.#turns.wake(offer.outcomes, offer.seenThrough);
+    this.#follow();
+    // It may have been asked to stop before its code could hear of it.
+    if (state.reason !== undefined && !(state.reason instanceof Draining)) {
+      this.#turns.abort(state.reason);
+    }
+  }
+
+  /** The code stays in memory while its task is with nobody. */
+  fallAsleep(): void {
+    this.options.state.sleep();
+  }
+
+  /** True when the code called something while it slept: it stands elsewhere than its records say. */
+  get wasCalledAsleep(): boolean {
+    return this.options.state.wasCalledAsleep;
+  }
+
+  /** About how much memory the function takes while it waits, in bytes. */
+  get warmBytes(): number {
+    return BYTES_BASE + this.#recordBytes + (this.steps?.madeBytes ?? 0);
   }
 
   /** The function has ended. */
   close(): void {
     this.#calls.flush();
     this.#turns.close();
+  }
+
+  #follow(): void {
+    const { state } = this.options;
+    state.waits = this.#turns;
+    state.takeOutcomes((outcomes) => {
+      this.#recordBytes += bytesOf({ steps: [], outcomes });
+      this.#turns.arrived(outcomes);
+    });
   }
 
   protected override makeStep<T>(step: StepToMake): Promise<T> {
@@ -296,7 +334,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
 
   /** Code that was dropped, or whose item nobody waits for any more, goes on no further. */
   #isForgotten(): boolean {
-    return this.options.state.isDropped || currentScope(this)?.isGivenUp === true;
+    return this.options.state.dropsCall() || currentScope(this)?.isGivenUp === true;
   }
 
   protected override track<T>(call: string, run: () => Promise<T>): Promise<T> {
@@ -410,7 +448,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   }
 
   log(message: string): void {
-    if (this.options.state.isDropped || this.#turns.isReplaying) return;
+    if (this.options.state.dropsCall() || this.#turns.isReplaying) return;
     const { runId, task } = this.options.offer;
     process.stderr.write(`${new Date().toISOString()} ${runId}/${task}: ${message}\n`);
   }
@@ -457,10 +495,4 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       },
     };
   }
-}
-
-/** A call that nobody awaits must not end the process. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
 }

@@ -23,6 +23,8 @@ export interface TurnsOptions {
   readonly declare: (waits: readonly TaskWait[]) => void;
   /** Told up to which event the code has been given outcomes, whenever that rises. */
   readonly given: (number: number) => void;
+  /** Told when the function waits and has nothing else to do: its task is given back. */
+  readonly suspended: (suspension: Suspension) => void;
 }
 
 /** Something that the code waits for and that ends outside of it. */
@@ -49,7 +51,8 @@ export class Turns implements Waiting {
   /** Outcomes that nobody has asked for yet, by identity. */
   readonly #outcomes = new Map<string, WaitOutcome>();
   readonly #ready = new ReadyHeap();
-  readonly #suspended: Deferred<Suspension> = defer();
+  /** Outcomes up to this event number have come. */
+  #arrivedThrough = 0;
   #received: number;
   #lastGiven = 0;
   /** Greatest number of what was given. */
@@ -82,11 +85,6 @@ export class Turns implements Waiting {
     this.arrived(options.outcomes);
   }
 
-  /** Resolves when the function waits and has nothing else to do. */
-  get suspended(): Promise<Suspension> {
-    return this.#suspended.promise;
-  }
-
   /** True once the task was given back: whatever the code still calls never goes on. */
   get isDropped(): boolean {
     return this.#isDropped;
@@ -109,7 +107,10 @@ export class Turns implements Waiting {
 
   /** Outcomes came. One that came before is passed over. */
   arrived(outcomes: readonly WaitOutcome[]): void {
+    const before = this.#arrivedThrough;
     for (const outcome of outcomes) {
+      if (outcome.number <= before) continue;
+      this.#arrivedThrough = Math.max(this.#arrivedThrough, outcome.number);
       this.#received = Math.max(this.#received, outcome.number);
       const identity = identityOf(outcome.name, outcome.key, outcome.outcome.case === "call");
       const asked = this.#asked.get(identity);
@@ -119,6 +120,20 @@ export class Turns implements Waiting {
         this.#offer(identity, asked, outcome);
       }
     }
+    this.look();
+  }
+
+  /**
+   * The function goes on under another lease.
+   *
+   * @param outcomes What came since it was given back.
+   * @param seenThrough `seen_through` of the offer.
+   */
+  wake(outcomes: readonly WaitOutcome[], seenThrough: number): void {
+    this.#isDropped = false;
+    this.#lingerIsOver = false;
+    this.#received = Math.max(this.#received, seenThrough);
+    this.arrived(outcomes);
     this.look();
   }
 
@@ -273,7 +288,8 @@ export class Turns implements Waiting {
     }
     this.#isDropped = true;
     const waits = describe([...this.#asked.values()]);
-    this.#suspended.resolve({ waits, seenThrough: this.#received });
+    this.#undeclared.clear();
+    this.#options.suspended({ waits, seenThrough: this.#received });
   }
 
   /** Nobody waits for this any more. */

@@ -52,6 +52,8 @@ export interface SuspendTask {
   /** All that is waited for, each identity once. */
   readonly waits: readonly WaitFor[];
   readonly progress: Uint8Array | undefined;
+  /** The worker keeps the code in memory. Nothing is decided by it; the kernel remembers it beside the state. */
+  readonly keepsWarm?: boolean;
 }
 
 /** Begins waits while the lease stays. */

@@ -17,6 +17,8 @@ export interface SuspendParts {
   readonly leaseVersion: number;
   readonly seenThrough: number;
   readonly waits: readonly TaskWaitShape[];
+  /** The worker keeps the code in memory. Default false. */
+  readonly keepsWarm?: boolean;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface SuspendParts {
  * @throws RejectionError PAWL_INVALID_FIELD.
  */
 export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask {
-  const { leaseVersion, seenThrough, waits } = parts;
+  const { leaseVersion, seenThrough, waits, keepsWarm = false } = parts;
   if (waits.length > limits.batchItemsMax) {
     throw badField("waits", `at most ${limits.batchItemsMax}`, `${waits.length}`);
   }
@@ -36,6 +38,7 @@ export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask 
     seenThrough,
     waits: checkedWaits(waits),
     progress: undefined,
+    keepsWarm,
   };
 }
 
@@ -45,7 +48,7 @@ export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask 
  * @throws RejectionError PAWL_INVALID_FIELD.
  */
 export function declareCommand(
-  { leaseVersion, waits }: Omit<SuspendParts, "seenThrough">,
+  { leaseVersion, waits }: Omit<SuspendParts, "seenThrough" | "keepsWarm">,
   task: TaskRef,
 ): DeclareWaits {
   requireCount(waits.length, "waits", limits.batchItemsMax);

@@ -7,7 +7,7 @@ import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run, Task } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
 import { hashOfContent } from "../inline-content.js";
-import { noRecords, recordPage } from "./records.js";
+import { noRecords, recordPage, warmPage } from "./records.js";
 
 /** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
 const dependencyBytesMax = 1_048_576;
@@ -15,9 +15,11 @@ const dependencyBytesMax = 1_048_576;
 /** Bytes of the names of open calls in an offer, at least roughly. */
 const openCallsBytesMax = 524_288;
 
+type OfferedLease = Pick<SessionLease, "handle" | "runNumber" | "task" | "warmThrough">;
+
 /** `pawl.v1.Offer` of a leased task, read from the state right after its claim. All content goes out as it was received. */
 export function offerShape(
-  { handle, runNumber, task: number }: Pick<SessionLease, "handle" | "runNumber" | "task">,
+  { handle, runNumber, task: number, warmThrough }: OfferedLease,
   run: Run,
 ): OfferShape | undefined {
   const task = run.tasks[number];
@@ -25,7 +27,12 @@ export function offerShape(
   if (task === undefined || spec === undefined) {
     return undefined;
   }
-  const records = task.leaseVersion === 1 ? noRecords : recordPage(run, number, 0, runNumber);
+  const isWarm = warmThrough !== undefined;
+  const records = isWarm
+    ? warmPage(run, number, warmThrough, runNumber)
+    : task.leaseVersion === 1
+      ? noRecords
+      : recordPage(run, number, 0, runNumber);
   return {
     handle,
     runId: run.runId,
@@ -47,7 +54,8 @@ export function offerShape(
     workflow: run.workflow,
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
-    openCalls: task.calls === undefined ? [] : openCalls(run, task.calls),
+    openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),
+    warm: isWarm,
   };
 }
 

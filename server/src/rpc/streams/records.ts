@@ -61,6 +61,23 @@ export function recordPage(run: Run, task: number, after: number, runNumber: num
   return { steps, outcomes, hasMore: !takeEnded(Number.POSITIVE_INFINITY), last };
 }
 
+/** What a worker that has the task warm, up to an event, does not know: outcomes alone, as much as fits in one page. The steps are its own. */
+export function warmPage(run: Run, task: number, after: number, runNumber: number): RecordPage {
+  const outcomes: WaitOutcomeShape[] = [];
+  let bytes = 0;
+  let last = 0;
+  for (const end of endedFor(run, task, after)) {
+    const outcome = outcomeShape(run, end, runNumber);
+    bytes += outcome.bytes;
+    if (last !== 0 && bytes > pageBytes && endOf(end) !== last) {
+      return { steps: [], outcomes, hasMore: true, last };
+    }
+    last = endOf(end);
+    outcomes.push(outcome.shape);
+  }
+  return { steps: [], outcomes, hasMore: false, last };
+}
+
 /**
  * All outcomes of what a task waits for after an event, in order, and in pages that each fit in a message. Those of one event stay together: who
  * has read one page has read all of its events.
