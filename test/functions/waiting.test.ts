@@ -20,7 +20,7 @@ test("a function that waits holds no slot, is dropped without catch or finally, 
     return "done";
   });
   const other = task("other").run(() => "meanwhile");
-  await each.kernel.worker({ serve: [waiting, other], slots: 1 });
+  await each.kernel.worker({ serve: [waiting, other], slots: 1, warmBytesMax: 0 });
   const run = await each.kernel.start(waiting, undefined, { runId: "w" });
   await expect.poll(async () => (await run.get()).why).toContain('"go"');
   expect(await each.kernel.execute(other, undefined, timeout)).toBe("meanwhile");
