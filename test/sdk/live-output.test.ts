@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await client.close({ drainMs: 0 });
+  await client.close({ drainMs: 2_000 });
   await kernel.close();
   expect(kernel.faults).toEqual([]);
 });
