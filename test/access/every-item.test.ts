@@ -64,6 +64,14 @@ const works: Readonly<Record<string, Work>> = {
       },
     ],
   },
+  children: {
+    children: [
+      {
+        ...{ ...lease, name: "c", workflow: "stolen" },
+        plan: { tasks: [{ name: "only", kind: "k" }] },
+      },
+    ],
+  },
   calls: { calls: [{ ...lease, tasks: [{ name: "sub", kind: "k" }] }] },
   waits: { waits: [{ ...lease, waits: [] }] },
 };

@@ -134,7 +134,9 @@ export class Checkpointer implements LoopListener {
 
   /** True while new starts must wait. When it becomes false again, `loop.resumeStarts()` is called. */
   isLagging(): boolean {
-    const isLagging = this.#unsavedBytes > 2 * this.#options.lagBytes;
+    // Its own seals do not count: they alone are no reason to save, so nothing would take them away.
+    const lagBytes = this.#unsavedBytes - unsavedBytesOf(this.#storeRun);
+    const isLagging = lagBytes > 2 * this.#options.lagBytes;
     this.#wasLagging ||= isLagging;
     return isLagging;
   }

@@ -73,7 +73,11 @@ export class DirtyRuns {
 
 /** Bytes of the events of a run that are in no rows. */
 export function unsavedBytesOf({ slices }: Resident): number {
-  return slices.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  let sum = 0;
+  for (const { bytes } of slices) {
+    sum += bytes.length;
+  }
+  return sum;
 }
 
 /** Runs in order. What is taken from its front costs nothing more, however long it is. */
