@@ -77,7 +77,8 @@ function expectedWaits(run: Run): number[] {
 
 /** The plan's specification of a task, with what an operator changed. */
 function specNow(run: Run, number: number): TaskSpec | undefined {
-  return run.tasks[number]?.change?.spec ?? run.plan.tasks[number];
+  const own = run.plan.tasks[number] ?? run.called[number - run.plan.tasks.length]?.spec;
+  return run.tasks[number]?.change?.spec ?? own;
 }
 
 function expectInputs(
