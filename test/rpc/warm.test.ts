@@ -147,19 +147,6 @@ describe("a task that its worker keeps warm", () => {
   });
 });
 
-test("a task that is on its way to a worker that says goodbye goes to another at once", async () => {
-  await server.grpc.unary(run.startRuns, { runs: [oneTask("r", "k")] });
-  const leaving = await TestWorker.connect(server.grpc, { sessionId: "one" }, { credits: 1 });
-  await leaving.receiveWhere(({ offers }) => offers.length > 0);
-  const other = await TestWorker.connect(server.grpc, { sessionId: "two" }, { credits: 1 });
-  const beganMs = performance.now();
-  leaving.send({ drain: true });
-  leaving.stream.end();
-  expect(await other.offer()).toMatchObject({ runId: "r", leaseVersion: 2, attempt: 1 });
-  // An offer that nobody takes is given to another after 5 s in any case.
-  expect(performance.now() - beganMs).toBeLessThan(3_000);
-});
-
 describe("a task that nobody keeps warm", () => {
   test("since the connection of its worker was lost comes back whole", async () => {
     const { worker, offer } = await atWork();

@@ -80,8 +80,6 @@ export interface WorkerSession {
   emit(handle: number, leaseVersion: number, chunk: EmittedChunk): void;
   /** No more offers. */
   drain(): void;
-  /** No more offers: the worker goes away. What it was offered and has not taken when its connection ends goes to others at once. */
-  sayGoodbye(): void;
   /** The connection is gone. Leases stay until they expire or the session comes back. */
   disconnect(): void;
 }

@@ -13,8 +13,6 @@ export class Session {
   queueKeys: readonly string[] = [];
   credits = 0;
   isDraining = false;
-  /** True when its worker will read no more offers than it has read when its connection ends. */
-  saidGoodbye = false;
   /** False while its connection does not read what it is sent. */
   hasRoom = true;
   /** The connection; undefined while there is none. */

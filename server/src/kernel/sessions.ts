@@ -45,7 +45,6 @@ export class Sessions {
     session.listener = undefined;
     session.credits = 0;
     session.isDraining = false;
-    session.saidGoodbye = false;
     session.hasRoom = true;
     older?.superseded();
     const found = await this.#findHolds(session, hello, listener);
@@ -275,10 +274,6 @@ export class Sessions {
       drain: () => {
         session.isDraining = true;
       },
-      sayGoodbye: () => {
-        session.isDraining = true;
-        session.saidGoodbye ||= isCurrent();
-      },
       disconnect: () => this.#disconnect(session, listener),
     };
   }
@@ -290,18 +285,6 @@ export class Sessions {
     session.listener = undefined;
     session.credits = 0;
     this.#loop.work.dispatcher.leave(session);
-    if (session.saidGoodbye) {
-      this.#returnUntaken(session);
-    }
     session.forgetWhenIdle();
-  }
-
-  /** A worker that said goodbye has not read what was on its way to it: others may have that at once, not when the lease is over. */
-  #returnUntaken(session: Session): void {
-    for (const lease of [...session.leases.values()]) {
-      if (!lease.isAcknowledged) {
-        this.#loop.work.endLease(lease, LeaseEndReason.NOT_ACKNOWLEDGED);
-      }
-    }
   }
 }

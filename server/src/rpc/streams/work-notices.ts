@@ -44,7 +44,7 @@ export function takeNotices(request: WorkRequestShape, parts: NoticeParts): void
     session.addCredits(request.credits);
   }
   if (request.drain) {
-    session.sayGoodbye();
+    session.drain();
   }
 }
 

@@ -102,7 +102,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
 
   halfClosed(): void {
     this.#isHalfClosed = true;
-    this.#session?.sayGoodbye();
+    this.#session?.drain();
     this.#endWhenDone();
   }
 
