@@ -28,7 +28,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     execArgv: ["--import", sourceHooks],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
     reporters: ["default", "./test/support/count-reporter.ts"],
     projects: PROJECTS.filter(({ isRun }) => isRun).map(({ name }, position) => ({

@@ -26,7 +26,7 @@ describe("a run that is cancelled", () => {
     const run = await each.kernel.start(waiting, undefined, { runId: "w" });
     await expect.poll(async () => (await run.get()).why).toContain('"go"');
     await run.cancel({ reason: "not needed" });
-    await expect(run.result({ timeout: "30s" })).rejects.toThrow(RunCancelled);
+    await expect(run.result({ timeout: "2m" })).rejects.toThrow(RunCancelled);
     expect((await run.task("never")).status).toBe(CANCELLED);
     for await (const input of each.kernel.inputs.list({ runId: "w" })) {
       throw new Error(`left over: ${input.inputId}`);
@@ -54,7 +54,7 @@ describe("a run that is cancelled", () => {
     const run = await each.kernel.start(stubborn, undefined, { runId: "s" });
     await hasBegun;
     await run.cancel();
-    await expect(run.result({ timeout: "30s" })).rejects.toThrow(RunCancelled);
+    await expect(run.result({ timeout: "2m" })).rejects.toThrow(RunCancelled);
     expect(reasons).toEqual([expect.any(Cancelled)]);
   });
 
@@ -84,7 +84,7 @@ describe("a run that is cancelled", () => {
       .poll(async () => (await run.task("map/2/never").catch(() => null))?.name)
       .toBe("map/2/never");
     await run.cancel();
-    await expect(run.result({ timeout: "30s" })).rejects.toThrow(RunCancelled);
+    await expect(run.result({ timeout: "2m" })).rejects.toThrow(RunCancelled);
     expect(seen).toEqual(["cancelled", "cancelled"]);
     const steps: string[] = [];
     for await (const { step } of run.watch()) if (step !== "") steps.push(step);

@@ -4,7 +4,7 @@ import { eachEmbedded } from "../sdk/support/each-embedded.js";
 import { recordedFailure } from "./support/run-code.js";
 
 const each = eachEmbedded();
-const timeout = { timeout: "30s" } as const;
+const timeout = { timeout: "2m" } as const;
 
 const double = task("double", { input: json<number>() }).run((_ctx, n) => n * 2);
 const pay = operation("payments.pay", {

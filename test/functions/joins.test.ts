@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
 
 const each = eachEmbedded();
-const timeout = { timeout: "30s" } as const;
+const timeout = { timeout: "2m" } as const;
 
 const CANCELLED = 10; // TaskStatus of proto/pawl/v1/run.proto
 

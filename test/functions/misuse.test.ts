@@ -24,7 +24,7 @@ async function errorIn(code: (ctx: WorkflowContext) => Promise<unknown>): Promis
     }
   });
   const worker = await each.kernel.worker({ serve: [trying, double] });
-  const message = await each.kernel.execute(trying, undefined, { timeout: "30s" });
+  const message = await each.kernel.execute(trying, undefined, { timeout: "2m" });
   await worker.close();
   return message;
 }
@@ -85,7 +85,7 @@ describe("returning", () => {
       return null;
     });
     await each.kernel.worker({ serve: [hasty, double] });
-    await each.kernel.execute(hasty, undefined, { timeout: "30s" });
+    await each.kernel.execute(hasty, undefined, { timeout: "2m" });
     expect(await late).toEqual(
       ["step", "call", "wait"].map(() => ({
         status: "rejected",
@@ -103,7 +103,7 @@ describe("values", () => {
       return { isTheSameObject: given === value, given };
     });
     await each.kernel.worker({ serve: [giving] });
-    expect(await each.kernel.execute(giving, undefined, { timeout: "30s" })).toEqual({
+    expect(await each.kernel.execute(giving, undefined, { timeout: "2m" })).toEqual({
       isTheSameObject: false,
       given: value,
     });

@@ -84,7 +84,7 @@ describe("names inside of maps", () => {
     });
     await each.kernel.worker({ serve: [nested, double] });
     const run = await each.kernel.start(nested, undefined, { runId: "n" });
-    expect(await run.result({ timeout: "30s" })).toEqual(["a/b 1 7", "a/b 2 9", "c 1 5", "c 2 7"]);
+    expect(await run.result({ timeout: "2m" })).toEqual(["a/b 1 7", "a/b 2 9", "c 1 5", "c 2 7"]);
     const steps: string[] = [];
     for await (const { step } of run.watch()) if (step !== "") steps.push(step);
     expect(new Set(steps)).toEqual(
@@ -122,7 +122,7 @@ describe("names inside of maps", () => {
       call: (op) => op.payload.drawn,
     });
     await each.kernel.worker({ serve: [wide, double] });
-    expect(await each.kernel.execute(wide, undefined, { timeout: "30s" })).toEqual([
+    expect(await each.kernel.execute(wide, undefined, { timeout: "2m" })).toEqual([
       2,
       [180, 180, 360],
       [180, 180, 360],
@@ -146,7 +146,7 @@ describe("names inside of maps", () => {
       );
     });
     await each.kernel.worker({ serve: [paying] });
-    await each.kernel.execute(paying, undefined, { timeout: "30s" });
+    await each.kernel.execute(paying, undefined, { timeout: "2m" });
     expect(keys).toEqual(["namespace/default/pay/bill-7"]);
   });
 });
@@ -161,6 +161,6 @@ test("a called workflow calls under its own name: what its caller called is anot
   });
   await each.kernel.worker({ serve: [inner, outer, double] });
   const run = await each.kernel.start(outer, undefined, { runId: "o" });
-  expect(await run.result({ timeout: "30s" })).toEqual([2, 20, 40]);
+  expect(await run.result({ timeout: "2m" })).toEqual([2, 20, 40]);
   expect((await run.task("inner/2/double")).kind).toBe("double");
 });

@@ -44,7 +44,7 @@ async function runTwice(code: (ctx: WorkflowContext, note: Note) => Promise<unkn
   await one.close();
   await run.signal("go on");
   await each.kernel.worker({ serve: [served] });
-  await run.result({ timeout: "30s" });
+  await run.result({ timeout: "2m" });
   const last = executions.at(-1) ?? [];
   const first = executions.find((given) => given.includes("end")) ?? [];
   expect(executions.length).toBeGreaterThan(1);
@@ -195,5 +195,5 @@ test("of two called tasks the one that ended first is given first, however large
   await expect.poll(() => statusOf("small")).toBe(TaskStatus.COMPLETED);
   await others.close({ drainMs: 5_000 });
   await each.kernel.worker({ serve: [first] });
-  expect(await run.result({ timeout: "30s" })).toBe(100_000);
+  expect(await run.result({ timeout: "2m" })).toBe(100_000);
 });

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
 
 const each = eachEmbedded();
-const timeout = { timeout: "30s" } as const;
+const timeout = { timeout: "2m" } as const;
 
 test("a function that waits holds no slot, is dropped without catch or finally, and begins again from its top", async () => {
   const seen: string[] = [];

@@ -16,7 +16,7 @@ describe("a function that waits in memory", () => {
       await waitsFor(run, `s${index}`);
       await run.signal(`s${index}`, value);
     }
-    expect(await run.result({ timeout: "30s" })).toEqual([0, 7, 10, 8, 20, 9]);
+    expect(await run.result({ timeout: "2m" })).toEqual([0, 7, 10, 8, 20, 9]);
     expect(seen).toEqual({ tops: 1, finals: 1, leases: [2, 3, 4] });
   });
 
@@ -41,7 +41,7 @@ describe("a function that waits in memory", () => {
       });
       const worker = await each.kernel.worker({ serve: [mixed, double], warmBytesMax });
       const run = await each.kernel.start(mixed, undefined, { runId: `m${index}` });
-      outcomes.push(await run.result({ timeout: "30s" }));
+      outcomes.push(await run.result({ timeout: "2m" }));
       tops.push(begun);
       await worker.close();
     }
@@ -72,7 +72,7 @@ describe("a function that waits in memory", () => {
     await run.signal("go");
     await expect.poll(() => isBusy).toBe(true);
     await run.cancel();
-    await expect(run.result({ timeout: "30s" })).rejects.toBeInstanceOf(RunCancelled);
+    await expect(run.result({ timeout: "2m" })).rejects.toBeInstanceOf(RunCancelled);
     expect(reason).toMatchObject({ name: "Cancelled" });
   });
 });
@@ -84,12 +84,12 @@ describe("what happens to a function while it waits in memory", () => {
     const run = await each.kernel.start(gather, undefined, { runId: "c" });
     await waitsFor(run, "s0");
     await run.cancel();
-    await expect(run.result({ timeout: "30s" })).rejects.toBeInstanceOf(RunCancelled);
+    await expect(run.result({ timeout: "2m" })).rejects.toBeInstanceOf(RunCancelled);
     expect(seen).toMatchObject({ tops: 1, finals: 0 });
     const again = await each.kernel.start(gather, undefined, { runId: "d" });
     await waitsFor(again, "s0");
     await again.signal("s0", 1);
-    expect(await again.result({ timeout: "30s" })).toEqual([0, 1]);
+    expect(await again.result({ timeout: "2m" })).toEqual([0, 1]);
   });
 
   test("loses nothing that is recorded while it is being given back", async () => {
@@ -117,7 +117,7 @@ describe("what happens to a function while it waits in memory", () => {
     await waitsFor(run, "go");
     await new Promise((resolve) => setTimeout(resolve, 60));
     await run.signal("go");
-    expect(await run.result({ timeout: "30s" })).toEqual(["received", 2]);
+    expect(await run.result({ timeout: "2m" })).toEqual(["received", 2]);
     expect(tops).toBe(2);
   });
 });
@@ -134,7 +134,7 @@ describe("a function that waits and is in memory no more", () => {
     for (const run of runs) await run.signal("s0", 5);
     for (const run of runs) await waitsFor(run, "s1");
     for (const run of runs) await run.signal("s1", 6);
-    for (const run of runs) expect(await run.result({ timeout: "30s" })).toEqual([0, 5, 10, 6]);
+    for (const run of runs) expect(await run.result({ timeout: "2m" })).toEqual([0, 5, 10, 6]);
     // Those that were dropped began anew; none of them came to a `finally` before its end.
     expect(seen.tops).toBeGreaterThan(4);
     expect(seen.finals).toBe(4);
@@ -151,7 +151,7 @@ describe("a function that waits and is in memory no more", () => {
     await one.close();
     await each.kernel.worker({ serve: [second.gather] });
     await run.signal("s1", 6);
-    expect(await run.result({ timeout: "30s" })).toEqual([0, 5, 10, 6]);
+    expect(await run.result({ timeout: "2m" })).toEqual([0, 5, 10, 6]);
     expect(first.seen).toMatchObject({ tops: 1, finals: 0 });
     expect(second.seen).toMatchObject({ tops: 1, finals: 1 });
   });
@@ -164,7 +164,7 @@ describe("a function that waits and is in memory no more", () => {
     await run.signal("s0", 5);
     await waitsFor(run, "s1");
     await run.signal("s1", 6);
-    expect(await run.result({ timeout: "30s" })).toEqual([0, 5, 10, 6]);
+    expect(await run.result({ timeout: "2m" })).toEqual([0, 5, 10, 6]);
     expect(seen).toMatchObject({ tops: 3, finals: 1 });
   });
 });
@@ -187,9 +187,9 @@ test("a worker that is busy is not waited for: whoever is free takes the functio
   await expect.poll(() => held.isHeld).toBe(true);
   await each.kernel.worker({ serve: [free.gather] });
   await run.signal("s0", 5);
-  expect(await run.result({ timeout: "30s" })).toEqual([0, 5]);
+  expect(await run.result({ timeout: "2m" })).toEqual([0, 5]);
   expect(warm.seen).toMatchObject({ tops: 1, finals: 0 });
   expect(free.seen).toMatchObject({ tops: 1, finals: 1 });
   held.end();
-  await holding.result({ timeout: "30s" });
+  await holding.result({ timeout: "2m" });
 });

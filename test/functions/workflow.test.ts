@@ -24,7 +24,7 @@ describe("a workflow function", () => {
     );
     await each.kernel.worker({ serve: [sum, double], slots: 1 });
     const run = await each.kernel.start(sum, [1, 2, 3], { runId: "r" });
-    expect(await run.result({ timeout: "30s" })).toBe(13);
+    expect(await run.result({ timeout: "2m" })).toBe(13);
     expect(drawn).toBe(1);
     expect((await run.task("main")).kind).toBe("sum@1");
   });
@@ -39,7 +39,7 @@ describe("a workflow function", () => {
       }
     });
     await each.kernel.worker({ serve: [careful, double] });
-    expect(await each.kernel.execute(careful, undefined, { timeout: "30s" })).toBe(
+    expect(await each.kernel.execute(careful, undefined, { timeout: "2m" })).toBe(
       "double: negative",
     );
   });
@@ -58,7 +58,7 @@ describe("a workflow function", () => {
     const run = await each.kernel.start(order, undefined, { runId: "o" });
     await expect.poll(async () => (await run.get()).why).toContain('waits for signal "paid"');
     await run.signal("paid", "by card");
-    expect(await run.result({ timeout: "30s" })).toEqual(["by card", "picked"]);
+    expect(await run.result({ timeout: "2m" })).toEqual(["by card", "picked"]);
   });
 
   test("goes on after its worker is gone, from what was recorded", async () => {
@@ -75,7 +75,7 @@ describe("a workflow function", () => {
     await one.close();
     await run.signal("go");
     await each.kernel.worker({ serve: [survivor, double] });
-    expect(await run.result({ timeout: "30s" })).toEqual({
+    expect(await run.result({ timeout: "2m" })).toEqual({
       first: 1,
       doubled: 42,
       status: "received",
@@ -93,7 +93,7 @@ describe("a map", () => {
       return done.map((item) => (isOk(item) ? item.value : item.status));
     });
     await each.kernel.worker({ serve: [fan, double] });
-    expect(await each.kernel.execute(fan, undefined, { timeout: "30s" })).toEqual([
+    expect(await each.kernel.execute(fan, undefined, { timeout: "2m" })).toEqual([
       6,
       2,
       "failed",
@@ -119,7 +119,7 @@ describe("a map", () => {
       .poll(async () => (await run.task("try/2/slow").catch(() => undefined))?.status)
       .toBe(10);
     await run.signal("end");
-    expect(await run.result({ timeout: "30s" })).toEqual(["ok", "ok", "missing"]);
+    expect(await run.result({ timeout: "2m" })).toEqual(["ok", "ok", "missing"]);
   });
 
   test("of which too few succeed throws, with the errors in the order of the items", async () => {
@@ -135,7 +135,7 @@ describe("a map", () => {
       }
     });
     await each.kernel.worker({ serve: [bad, double] });
-    expect(await each.kernel.execute(bad, undefined, { timeout: "30s" })).toEqual([
+    expect(await each.kernel.execute(bad, undefined, { timeout: "2m" })).toEqual([
       "all/-1/double",
       "all/-2/double",
     ]);
@@ -147,7 +147,7 @@ describe("a map", () => {
       return grown.map((item) => (isOk(item) ? item.value : item.status));
     });
     await each.kernel.worker({ serve: [family, double] });
-    expect(await each.kernel.execute(family, undefined, { timeout: "30s" })).toEqual([2, 4]);
+    expect(await each.kernel.execute(family, undefined, { timeout: "2m" })).toEqual([2, 4]);
   });
 
   test("of nothing is nothing, at once", async () => {
@@ -156,7 +156,7 @@ describe("a map", () => {
       return done.length;
     });
     await each.kernel.worker({ serve: [none, double] });
-    expect(await each.kernel.execute(none, undefined, { timeout: "30s" })).toBe(0);
+    expect(await each.kernel.execute(none, undefined, { timeout: "2m" })).toBe(0);
   });
 });
 
@@ -177,6 +177,6 @@ describe("a race", () => {
     await run.signal("late");
     await run.signal("end");
     await each.kernel.worker({ serve: [racing] });
-    expect(await run.result({ timeout: "30s" })).toEqual(["time", "received"]);
+    expect(await run.result({ timeout: "2m" })).toEqual(["time", "received"]);
   });
 });
