@@ -7,7 +7,6 @@ import type { ApproveOptions, Said } from "../../approval.js";
 import type { ChildOptions } from "../../children.js";
 import type { PerformOptions, SleepOptions } from "../../context.js";
 import type { Duration } from "../../duration.js";
-import { DefinitionInvalid } from "../../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../../messages.js";
 import type { Operation } from "../../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
@@ -37,11 +36,13 @@ import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { Calls } from "./calls.js";
+import { contestOf } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
 import type { Place } from "./place.js";
+import { scopedCall } from "./scoped-call.js";
 import {
   bounded,
   callName,
@@ -238,11 +239,11 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   }
 
   override sleep(name: string, duration: Duration, options: SleepOptions = {}): Promise<void> {
-    return this.waitFor(() => this.#scopedCall(sleepCall(name, duration, options)), readTimer);
+    return this.waitFor(() => scopedCall(this, sleepCall(name, duration, options)), readTimer);
   }
 
   override sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
-    return this.waitFor(() => this.#scopedCall(sleepUntilCall(name, time, options)), readTimer);
+    return this.waitFor(() => scopedCall(this, sleepUntilCall(name, time, options)), readTimer);
   }
 
   override waitSignal<T>(
@@ -250,14 +251,14 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     options: SignalWaitOptions<T> = {},
   ): Promise<SignalReceived<T>> {
     return this.waitFor(
-      () => this.#scopedCall(signalCall(name, options)),
+      () => scopedCall(this, signalCall(name, options)),
       (outcome) => readSignal(outcome, options.schema),
     );
   }
 
   override ask<T>(name: string, options: AskOptions<T>): Promise<Answer<T>> {
     return this.waitFor(
-      () => this.#scopedCall(askCall(name, options)),
+      () => scopedCall(this, askCall(name, options)),
       (outcome) => readAnswer(outcome, options.as),
     );
   }
@@ -413,22 +414,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     entries: Entries,
     decide: (contest: readonly Promise<string>[]) => Promise<string>,
   ): Promise<Winner<Entries>> {
-    if (Object.keys(entries).length === 0) {
-      throw new DefinitionInvalid(
-        `Expected ${kind} "${name}" to have entries, but it has none, so nothing could win it. Give it what may end first.`,
-      );
-    }
-    const settled = kind === "race" ? (won: string) => won : undefined;
-    const contest = Object.entries(entries).map(([entry, promise]) =>
-      Promise.resolve(promise).then(
-        () => entry,
-        (error: unknown) => {
-          if (settled !== undefined) return settled(entry);
-          throw error;
-        },
-      ),
-    );
-    for (const each of contest) each.catch(() => undefined);
+    const contest = contestOf(kind, name, entries);
     const winner = await decide(contest).finally(() => this.#assertGoesOn());
     const recorded: string = await this.step(`$${kind}/${name}`, () => winner);
     const value = await entries[recorded];
@@ -480,19 +466,5 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     if (path === "" || (options.scope ?? "task") !== "task") return options;
     const key = options.key === undefined ? bounded(path) : scopedName(path, options.key);
     return { ...options, key };
-  }
-
-  #scopedCall(call: WaitCall): WaitCall {
-    const name = scopedName(scopeOf(this), call.name);
-    if (name === call.name) return call;
-    return {
-      ...call,
-      name,
-      describe: (elapsedMs) => {
-        const wait = call.describe(elapsedMs);
-        wait.name = name;
-        return wait;
-      },
-    };
   }
 }
