@@ -2,6 +2,7 @@ import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventMeta, EventValue } from "@pawl/server/core/event.js";
 import type { Recorded } from "../../core/support/machine.js";
+import { PERSONS_REASON } from "./command-of.js";
 
 interface Judged {
   readonly number: number;
@@ -16,7 +17,7 @@ interface Judged {
 /**
  * Calls of proposed actions that were not approved, from the recorded events alone: a first call needs the newest proposal of its key,
  * approved by as many as it needs, not ended, in time, of the same fingerprint; a later one needs that its time is not over, unless a
- * person has said since that it may be called again. A model of its own: it looks at no state of the core.
+ * person has said since that it may be called again or that it did not happen. A model of its own: it looks at no state of the core.
  */
 export function findUnapprovedCalls(events: readonly Recorded[]): string[] {
   const judge = new Judge();
@@ -51,7 +52,7 @@ class Judge {
         }
         break;
       case "reviewResolved":
-        if (body.value.choice === ReviewChoice.RETRY) {
+        if (isAllowedBy(body.value)) {
           this.allowedAgain.add(this.reviews.get(body.value.review) ?? -1);
         }
         break;
@@ -139,6 +140,13 @@ function faultOfRepeat(judged: Judged, nowMs: number, isAllowed: boolean): strin
   return isAllowed || nowMs < judged.expiresAtMs
     ? undefined
     : `called again after proposal ${judged.number} was over, and nobody allowed it`;
+}
+
+/** A person who says that it did not happen allows the next call as well; a late word that the call never left does not. */
+function isAllowedBy({ choice, reason }: EventValue<"reviewResolved">): boolean {
+  return (
+    choice === ReviewChoice.RETRY || (choice === ReviewChoice.NOT_DONE && reason === PERSONS_REASON)
+  );
 }
 
 function hex(bytes: Uint8Array): string {
