@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { findByTaskViolations } from "./invariants/by-task.js";
 import { findCallViolations, findLeftCalls } from "./invariants/calls.js";
 import { findMessageViolations, findUnfinishedMessages } from "./invariants/messages.js";
 import { findObligationViolations, findUnheardAnswers } from "./invariants/obligations.js";
@@ -23,6 +24,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findRunViolations(run),
     ...findTaskViolations(run),
     ...findCallViolations(run),
+    ...findByTaskViolations(run),
     ...findStepViolations(run),
     ...findOperationViolations(run),
     ...findReviewViolations(run),

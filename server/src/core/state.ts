@@ -226,6 +226,12 @@ export interface MutableTask {
   closedEvent: number;
   /** What it called; undefined while it called nothing. */
   calls: TaskCalls | undefined;
+  /** Derived: numbers of the unsettled operations that it called last. */
+  unsettled: Set<number>;
+  /** Derived: numbers of the steps that its code recorded, in order. */
+  steps: number[];
+  /** Derived: number of the open review that asks what becomes of it; undefined: there is none. */
+  openReview: number | undefined;
 }
 
 /** Derived: what a task called. */

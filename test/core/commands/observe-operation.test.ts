@@ -109,9 +109,9 @@ describe("ObserveOperation of an open call", () => {
 describe("a late ObserveOperation", () => {
   it("settles the operation when the lease is gone, and moves no task", () => {
     const scenario = open().given(doubted(), leaseEnded(0, 1), leased(0, 2, { attempt: 1 }));
-    const before = structuredClone(scenario.state.tasks);
+    const [before] = structuredClone(scenario.state.tasks);
     scenario.when(observeResult("i1")).records(observed(result, OBSERVED, { late: true }));
-    expect(scenario.state.tasks).toEqual(before);
+    expect(scenario.state.tasks).toEqual([{ ...before, unsettled: new Set() }]);
     expect(scenario.state.operations[0]).toMatchObject({ status: OBSERVED, reconciled: true });
   });
 

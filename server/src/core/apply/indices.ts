@@ -1,11 +1,13 @@
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import {
   type CalledTask,
   isKernels,
   type MutableObligation,
   type MutableOperation,
   type MutableProposal,
+  type MutableReview,
   type MutableRun,
   type MutableSignal,
   type MutableTask,
@@ -24,8 +26,7 @@ import { subjectKey } from "../wait-subject.js";
  * large part of their memory. Whoever adds replaces them first.
  */
 const noOperations: Map<string, number> = new Map();
-const noSteps: Map<string, number> = new Map();
-const noneUnsettled: Set<number> = new Set();
+const noStepsByIdentity: Map<string, number> = new Map();
 const noneOrphaned: Set<number> = new Set();
 const noWaitsByIdentity: Map<string, number> = new Map();
 const noOpenWaits: Map<string, number[]> = new Map();
@@ -35,6 +36,12 @@ const noneKept: Map<string, number[]> = new Map();
 const noneCalled: CalledTask[] = [];
 const noCalled: Map<string, number> = new Map();
 const noCallers: Set<number> = new Set();
+
+/** The unsettled operations of a run or task without such. Shared: never added to. */
+export const noneUnsettled: Set<number> = new Set();
+
+/** The steps of a task that recorded none. Shared: never added to. */
+export const noSteps: number[] = [];
 
 /** The waits of a task that waits for nothing, and of one that never did. Shared: never added to. */
 export const noWaits: number[] = [];
@@ -76,7 +83,7 @@ export function emptyIndices(): Pick<
 > {
   return {
     operationsByKey: noOperations,
-    stepsByIdentity: noSteps,
+    stepsByIdentity: noStepsByIdentity,
     unsettled: noneUnsettled,
     orphaned: noneOrphaned,
     waitsByIdentity: noWaitsByIdentity,
@@ -130,12 +137,36 @@ export function indexOperation(run: MutableRun, key: string, number: number): vo
   run.operationsByKey.set(key, number);
 }
 
-/** Counts an operation among the unsettled. */
-export function addUnsettled(run: MutableRun, number: number): void {
+/** Counts an operation among the unsettled of its run and of its task. */
+export function addUnsettled(run: MutableRun, operation: MutableOperation): void {
   if (run.unsettled === noneUnsettled) {
     run.unsettled = new Set();
   }
-  run.unsettled.add(number);
+  run.unsettled.add(operation.number);
+  addUnsettledOfTask(run, operation);
+}
+
+/** An operation is settled. */
+export function forgetUnsettled(run: MutableRun, { number, task }: MutableOperation): void {
+  run.unsettled.delete(number);
+  run.tasks[task]?.unsettled.delete(number);
+}
+
+/** Another task called an unsettled operation last. */
+export function moveUnsettled(run: MutableRun, operation: MutableOperation, task: number): void {
+  if (operation.task !== task) {
+    run.tasks[operation.task]?.unsettled.delete(operation.number);
+    operation.task = task;
+    addUnsettledOfTask(run, operation);
+  }
+}
+
+function addUnsettledOfTask(run: MutableRun, { number, task }: MutableOperation): void {
+  const holder = run.tasks[task];
+  if (holder?.unsettled === noneUnsettled) {
+    holder.unsettled = new Set();
+  }
+  holder?.unsettled.add(number);
 }
 
 /** Adds a proposal; it is the newest of its operation's key from now on. */
@@ -182,25 +213,43 @@ export function judgeOrphan(run: MutableRun, operation: MutableOperation): void 
 }
 
 /** Judges all operations of a task that has just ended. */
-export function judgeOrphans(run: MutableRun, task: number): void {
-  for (const number of run.unsettled) {
+export function judgeOrphans(run: MutableRun, task: MutableTask): void {
+  for (const number of task.unsettled) {
     const operation = run.operations[number];
-    if (operation?.task === task) {
+    if (operation !== undefined) {
       judgeOrphan(run, operation);
     }
   }
 }
 
-/** Finds a step by task, name and key from now on. */
+/** A review is open, or it is so no more: the task that it is about names it while it is. */
+export function noteReview(
+  run: MutableRun,
+  { number, subject, task, resolvedAtMs }: MutableReview,
+): void {
+  const about = subject === ReviewSubject.TASK ? run.tasks[task] : undefined;
+  if (about !== undefined && resolvedAtMs === 0) {
+    about.openReview = number;
+  } else if (about?.openReview === number) {
+    about.openReview = undefined;
+  }
+}
+
+/** Finds a step by task, name and key from now on, and with those of its task. */
 export function indexStep(
   run: MutableRun,
   step: { readonly task: number; readonly name: string; readonly key?: string | undefined },
   number: number,
 ): void {
-  if (run.stepsByIdentity === noSteps) {
+  if (run.stepsByIdentity === noStepsByIdentity) {
     run.stepsByIdentity = new Map();
   }
   run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), number);
+  const holder = run.tasks[step.task];
+  if (holder?.steps === noSteps) {
+    holder.steps = [];
+  }
+  holder?.steps.push(number);
 }
 
 /** Finds a wait by task, name and key from now on; an open one also by its task and by what it waits for. */

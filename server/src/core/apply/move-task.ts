@@ -60,8 +60,8 @@ export function moveTask(
 function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
   task.closedAtMs = meta.atMs;
   run.openTasks--;
-  if (run.unsettled.size > 0) {
-    judgeOrphans(run, task.number);
+  if (task.unsettled.size > 0) {
+    judgeOrphans(run, task);
   }
   if (task.openWaits.length > 0) {
     closeWaits(run, task, meta);

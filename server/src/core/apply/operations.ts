@@ -4,7 +4,13 @@ import type { MutableOperation, MutableRun } from "../state.js";
 import { isLegal, isSettled, operationStatusName, operationTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { addUnsettled, indexOperation, judgeOrphan } from "./indices.js";
+import {
+  addUnsettled,
+  forgetUnsettled,
+  indexOperation,
+  judgeOrphan,
+  moveUnsettled,
+} from "./indices.js";
 import { keepBytes, keepFailure } from "./keep.js";
 import { consumeProposal } from "./proposals.js";
 
@@ -69,7 +75,7 @@ export function moveOperation(
     operation.settledEvent = number;
     operation.callOpen = false;
     operation.failure = to === OperationStatus.OBSERVED ? undefined : operation.failure;
-    run.unsettled.delete(operation.number);
+    forgetUnsettled(run, operation);
   }
   judgeOrphan(run, operation);
 }
@@ -90,7 +96,7 @@ function applyOperationIntended(
   operation.earlierDoubt = operation.status === OperationStatus.IN_DOUBT;
   moveOperation(run, operation, OperationStatus.INTENDED, meta);
   operation.intentId = event.intentId;
-  operation.task = event.task;
+  moveUnsettled(run, operation, event.task);
   operation.leaseVersion = event.leaseVersion;
   operation.callByMs = event.callByMs;
   operation.intendedAtMs = meta.atMs;
@@ -116,7 +122,7 @@ function declareOperation(
   if (run.operationsByKey.has(declaration.key)) {
     throw new CorruptHistory(`operation ${declaration.key} to be declared once`, "it was before");
   }
-  run.operations.push({
+  const operation: MutableOperation = {
     number: event.operation,
     declaration: {
       ...declaration,
@@ -146,9 +152,10 @@ function declareOperation(
     openReview: undefined,
     proposal: event.consumed?.proposal,
     retryAllowed: false,
-  });
+  };
+  run.operations.push(operation);
   indexOperation(run, declaration.key, event.operation);
-  addUnsettled(run, event.operation);
+  addUnsettled(run, operation);
 }
 
 /** A call ended. */

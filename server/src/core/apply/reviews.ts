@@ -11,6 +11,7 @@ import { announceTasks } from "./announce-tasks.js";
 import { completeByPerson, failByPerson } from "./by-person.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
+import { noteReview } from "./indices.js";
 import { keepBytes } from "./keep.js";
 import { settleTask, taskOf } from "./move-task.js";
 import { announceObligations } from "./obligations.js";
@@ -41,7 +42,7 @@ export function applyReviewOpened(
       `it is ${event.review}`,
     );
   }
-  run.reviews.push({
+  const review: MutableReview = {
     number: event.review,
     subject: event.subject,
     operation: event.operation,
@@ -55,7 +56,9 @@ export function applyReviewOpened(
     result: undefined,
     version: 1,
     waitingTasks: [],
-  });
+  };
+  run.reviews.push(review);
+  noteReview(run, review);
   if (event.subject === ReviewSubject.OPERATION) {
     const operation = operationOf(run, event.operation);
     operation.openReview = event.review;
@@ -80,6 +83,7 @@ export function applyReviewResolved(
   review.principal = event.principal;
   review.result = keepBytes(event.result);
   review.version++;
+  noteReview(run, review);
   if (review.subject === ReviewSubject.OPERATION) {
     resolveOperation(run, review, meta);
   } else if (review.subject === ReviewSubject.RUN) {

@@ -5,7 +5,7 @@ import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { noRequests } from "../start-requests.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
-import { emptyIndices, noWaits } from "./indices.js";
+import { emptyIndices, noneUnsettled, noSteps, noWaits } from "./indices.js";
 import { keepBytes } from "./keep.js";
 
 /** Makes the state of a run from its first event. */
@@ -151,5 +151,8 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     caller: undefined,
     closedEvent: 0,
     calls: undefined,
+    unsettled: noneUnsettled,
+    steps: noSteps,
+    openReview: undefined,
   };
 }

@@ -37,18 +37,18 @@ export function closeTaskReview(
   task: number,
   { principal }: Pick<DecideContext, "principal">,
 ): EventBody[] {
-  return run.reviews
-    .filter(
-      ({ subject, resolvedAtMs, task: of }) =>
-        resolvedAtMs === 0 && subject === ReviewSubject.TASK && of === task,
-    )
-    .map(({ number }) => ({
-      case: "reviewResolved",
-      value: {
-        review: number,
-        choice: ReviewChoice.ABANDON,
-        reason: "The task that called it wants it no more.",
-        principal,
-      },
-    }));
+  const review = run.tasks[task]?.openReview;
+  return review === undefined
+    ? []
+    : [
+        {
+          case: "reviewResolved",
+          value: {
+            review,
+            choice: ReviewChoice.ABANDON,
+            reason: "The task that called it wants it no more.",
+            principal,
+          },
+        },
+      ];
 }

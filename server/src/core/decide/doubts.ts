@@ -6,12 +6,11 @@ import type { Run } from "../state.js";
 /** The operations whose call was under way under this lease become unknown when it ends without their observation. */
 export function doubtOpenCalls(run: Run, task: number, leaseVersion: number): EventBody[] {
   const events: EventBody[] = [];
-  for (const number of run.unsettled) {
+  for (const number of run.tasks[task]?.unsettled ?? []) {
     const operation = run.operations[number];
     if (
       operation?.status === OperationStatus.INTENDED &&
       operation.callOpen &&
-      operation.task === task &&
       operation.leaseVersion === leaseVersion
     ) {
       events.push({

@@ -175,9 +175,9 @@ function otherReport(
 }
 
 function findUnsettled(run: Run, task: Task): Rejection | undefined {
-  for (const number of run.unsettled) {
+  for (const number of task.unsettled) {
     const operation = run.operations[number];
-    if (operation === undefined || operation.task !== task.number || !isEffectOpen(operation)) {
+    if (operation === undefined || !isEffectOpen(operation)) {
       continue;
     }
     const status = operationStatusName(operation.status);

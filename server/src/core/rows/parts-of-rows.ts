@@ -11,7 +11,7 @@ import type {
 } from "@pawl/proto/log/v1/row_wire.js";
 
 import { CorruptHistory } from "../apply/corrupt.js";
-import { noWaits } from "../apply/indices.js";
+import { noneUnsettled, noSteps, noWaits } from "../apply/indices.js";
 
 import { specWith } from "../plan/change-spec.js";
 
@@ -80,6 +80,9 @@ export function taskOfRow(
     caller: undefined,
     closedEvent: row.closedEvent,
     calls: undefined,
+    unsettled: noneUnsettled,
+    steps: noSteps,
+    openReview: undefined,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   judgeCaller,
   judgeOrphan,
   leaveChildren,
+  noteReview,
 } from "../apply/indices.js";
 import { noteFamily } from "../apply/obligations.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
@@ -186,13 +187,23 @@ function indexRun(run: MutableRun): void {
   for (const operation of run.operations) {
     indexOperation(run, operation.declaration.key, operation.number);
     if (!isSettled(operation.status)) {
-      addUnsettled(run, operation.number);
+      addUnsettled(run, operation);
       judgeOrphan(run, operation);
     }
   }
   for (const step of run.steps) {
     indexStep(run, step, step.number);
   }
+  for (const review of run.reviews) {
+    noteReview(run, review);
+  }
+  indexWaits(run);
+  for (const signal of run.signals) {
+    indexSignal(run, signal);
+  }
+}
+
+function indexWaits(run: MutableRun): void {
   for (const wait of run.waits) {
     indexWait(run, wait);
     if (wait.endedEvent !== 0) {
@@ -201,9 +212,6 @@ function indexRun(run: MutableRun): void {
   }
   for (const task of run.waits.length === 0 ? [] : run.tasks) {
     orderEndedWaits(run, task);
-  }
-  for (const signal of run.signals) {
-    indexSignal(run, signal);
   }
 }
 

@@ -119,7 +119,7 @@ function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
     task.usedAttempts > 1
       ? `It took ${formatCount(task.usedAttempts, "attempt")}`
       : `It was handed out ${begun} times, and one attempt counts`;
-  const rest = `${reusedSteps(run, task)}${owedWords(run, task)}`;
+  const rest = `${reusedSteps(task)}${owedWords(run, task)}`;
   return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${rest}`];
 }
 
@@ -140,8 +140,8 @@ function judgeOpenTask(run: Run, task: Task, from: Standpoint): Verdict {
   ];
 }
 
-function reusedSteps(run: Run, task: Task): string {
-  const count = run.steps.filter((step) => step.task === task.number).length;
+function reusedSteps(task: Task): string {
+  const count = task.steps.length;
   return count === 0
     ? ""
     : ` ${formatCount(count, "recorded step")} ${count === 1 ? "was" : "were"} kept through all attempts.`;

@@ -48,9 +48,10 @@ export function recordPage(run: Run, task: number, after: number, runNumber: num
     }
     return true;
   };
-  for (let index = firstAfter(run.steps, after); index < run.steps.length; index++) {
-    const step = run.steps[index];
-    if (step === undefined || step.task !== task) {
+  const numbers = run.tasks[task]?.steps ?? [];
+  for (let index = firstAfter(run, numbers, after); index < numbers.length; index++) {
+    const step = run.steps[numbers[index] ?? -1];
+    if (step === undefined) {
       continue;
     }
     if (!takeEnded(step.eventNumber) || !take(bytesOf(step), step.eventNumber)) {
@@ -107,12 +108,12 @@ export function outcomePages(
 }
 
 /** Steps lie in the order of their events: where those after one begin. */
-function firstAfter(steps: Run["steps"], after: number): number {
+function firstAfter(run: Run, numbers: readonly number[], after: number): number {
   let low = 0;
-  let high = steps.length;
+  let high = numbers.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((steps[middle]?.eventNumber ?? 0) > after) {
+    if ((run.steps[numbers[middle] ?? -1]?.eventNumber ?? 0) > after) {
       high = middle;
     } else {
       low = middle + 1;
