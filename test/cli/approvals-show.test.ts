@@ -34,9 +34,9 @@ let proposals = 0;
 async function propose(
   contentType: string,
   data: Uint8Array | string,
-  more: { readonly target?: string; readonly encoding?: string } = {},
+  more: { readonly target?: string; readonly encoding?: string; readonly guards?: string[] } = {},
 ): Promise<string> {
-  const { target = "account-1", encoding = "" } = more;
+  const { target = "account-1", encoding = "", guards = [] } = more;
   const digest =
     encoding === ""
       ? {}
@@ -49,6 +49,10 @@ async function propose(
     target,
     payload: { contentType, encoding, body: { case: "data", value: Buffer.from(data) }, ...digest },
     from: ["role:approver"],
+    guards: guards.map((value, at) => ({
+      name: `g${at}`,
+      held: { case: "value" as const, value },
+    })),
     expiresIn: { seconds: 3600n },
   });
   client.close();
@@ -67,12 +71,33 @@ async function bound(id: string): Promise<string> {
 it("shows content whole that is stored beside its run", async () => {
   const note = `${"x".repeat(50_000)}, and pay account-9`;
   const id = await propose("application/json", JSON.stringify({ note, cents: 7 }));
-  expect(await bound(id)).toContain(`content:      {"note":"${note}","cents":7}`);
+  const lines = (await bound(id)).split("\n").filter((line) => /^ {4}[|>] /.test(line));
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  const shown = lines.map((line) => line.replace(/^ {4}> /, "").replace(/^ {4}\| /, "\n")).join("");
+  expect(JSON.parse(shown)).toEqual({ note, cents: 7 });
   const told = JSON.parse((await run("approvals", "show", id, "--json")).out);
   expect(JSON.parse(Buffer.from(told.proposal.payload.data, "base64").toString())).toEqual({
     note,
     cents: 7,
   });
+});
+
+it("shows long JSON by its members, and short JSON beside its name", async () => {
+  const to = ["ada@example.com", "ben@example.com"];
+  const long = await propose("application/json", JSON.stringify({ to, subject: "x".repeat(40) }));
+  expect(await bound(long)).toContain(
+    `  content:\n    | {\n    |   "to": ["ada@example.com", "ben@example.com"],\n    |   "subject": "${"x".repeat(40)}"\n    | }\n`,
+  );
+  const short = await propose("application/json", '{"cents": 7}');
+  expect(await bound(short)).toContain('content:      {"cents":7}\n');
+});
+
+it("folds a guard that is long, and shows its value exactly", async () => {
+  const value = `v ${"7".repeat(90)}\u00a0`;
+  const id = await propose("text/plain", "pay", { guards: [value] });
+  expect((await run("approvals", "show", id)).out).toContain(
+    `  guard g0:\n    | "v ${"7".repeat(71)}\n    > ${"7".repeat(19)}\\u00a0"\n`,
+  );
 });
 
 it("shows text of several lines as lines, each of them exactly", async () => {

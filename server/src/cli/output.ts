@@ -1,5 +1,6 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { CliContext } from "./context.js";
+import type { Field } from "./format/field.js";
 import { createStyle, type Style } from "./format/style.js";
 import { type Cell, renderTable } from "./format/table.js";
 import { clean, cleanLines } from "./format/text.js";
@@ -40,14 +41,18 @@ export class Output {
     this.lines("", ...renderTable(headings, rows, this.style));
   }
 
-  /** Named values, one a line; a value of nothing is left out. */
-  fields(fields: readonly (readonly [string, string | undefined])[]): void {
+  /** Named values, one a line, or in lines below the name; a value of nothing is left out. */
+  fields(fields: readonly Field[]): void {
     const shown = fields.flatMap(([name, value]) =>
-      value === undefined || value === "" ? [] : [[name, value] as const],
+      value === undefined || value.length === 0 ? [] : [[name, value] as const],
     );
     const width = Math.max(0, ...shown.map(([name]) => name.length));
     for (const [name, value] of shown) {
-      this.lines(`  ${this.style("dim", `${name}:`.padEnd(width + 1))} ${clean(value)}`);
+      if (typeof value === "string") {
+        this.lines(`  ${this.style("dim", `${name}:`.padEnd(width + 1))} ${clean(value)}`);
+      } else {
+        this.lines(`  ${this.style("dim", `${name}:`)}`, ...value);
+      }
     }
   }
 

@@ -2,7 +2,7 @@ import { type Task, TaskSchema, TaskStatus, TaskStatusSchema } from "@pawl/proto
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
 import { enumWord } from "../format/enum-word.js";
-import { describePayload } from "../format/payload.js";
+import { payloadField } from "../format/payload.js";
 import { describeRetry, describeTimeouts } from "../format/policy.js";
 import { lookOf } from "../format/style.js";
 import { isEnded, taskReasons } from "../format/task.js";
@@ -43,7 +43,7 @@ async function showTask(session: KernelSession, place: TaskPlace): Promise<void>
     ["kind", task.kind],
     ["queue", task.queue === task.kind ? "" : task.queue],
     ["needs", task.needs.join(", ")],
-    ["output", task.output === undefined ? undefined : describePayload(task.output)],
+    ["output", payloadField(task.output)],
     ["retry", task.retry === undefined ? undefined : describeRetry(task.retry)],
     ["timeouts", task.timeouts === undefined ? undefined : describeTimeouts(task.timeouts)],
     ["version", `${task.version}`],

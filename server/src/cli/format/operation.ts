@@ -6,7 +6,8 @@ import {
 } from "@pawl/proto/v1/operation_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
 import { describeFailure } from "./failure.js";
-import { describePayload } from "./payload.js";
+import type { Field } from "./field.js";
+import { payloadField } from "./payload.js";
 import { lookOf, type Style } from "./style.js";
 import type { Cell } from "./table.js";
 import { clean } from "./text.js";
@@ -23,10 +24,7 @@ export function operationHeadline(operation: Operation, style: Style): string {
 }
 
 /** What else is known of an operation, by name. */
-export function operationFields(
-  operation: Operation,
-  clock: Clock,
-): (readonly [string, string | undefined])[] {
+export function operationFields(operation: Operation, clock: Clock): Field[] {
   const { payload, result, failure } = operation;
   return [
     ["run", operation.runId],
@@ -41,8 +39,8 @@ export function operationFields(
       "settled",
       operation.settledAt === undefined ? undefined : formatTime(operation.settledAt, clock),
     ],
-    ["request", payload === undefined ? undefined : describePayload(payload)],
-    ["result", result === undefined ? undefined : describePayload(result)],
+    ["request", payloadField(payload)],
+    ["result", payloadField(result)],
     ["failure", failure === undefined ? undefined : describeFailure(failure)],
     ["review", operation.reviewId],
     ["proposal", operation.proposalId],

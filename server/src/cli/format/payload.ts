@@ -1,6 +1,9 @@
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { compactJson } from "./exact-text.js";
-import { count, shorten } from "./text.js";
+import type { FieldValue } from "./field.js";
+import { foldLines, INLINE_COLUMNS } from "./fold.js";
+import { isValidJson, jsonLines } from "./json-lines.js";
+import { clean, count, displayWidth, shorten } from "./text.js";
 
 /** Longest piece of content that is shown in a line of text. */
 const SHOWN_MAX = 2_000;
@@ -21,6 +24,35 @@ export function describePayload(
   const text = textOf(contentType, body.value);
   if (text === undefined || text === "") return size;
   return shorten(isJson(contentType) ? compactJson(text) : text, shownMax);
+}
+
+/** Most lines of content that are shown below its name. */
+const LINES_MAX = 40;
+
+/** The same as the value of a field: JSON that is long by its members, in lines that fit. */
+export function payloadField(payload: Payload | undefined): FieldValue {
+  if (payload === undefined) return undefined;
+  const text = describePayload(payload);
+  if (displayWidth(clean(text)) <= INLINE_COLUMNS) return text;
+  const whole = payload.body.case === "data" ? textOf(payload.contentType, payload.body.value) : "";
+  return payload.encoding === "" && isJson(payload.contentType)
+    ? jsonField(whole ?? "", text)
+    : shownLines([clean(text)]);
+}
+
+/** JSON as the value of a field. `instead` stands for what is no JSON. */
+export function jsonField(text: string, instead: string = text): FieldValue {
+  if (!isValidJson(text)) return shownLines([clean(instead)]);
+  const compact = compactJson(text);
+  return displayWidth(compact) <= INLINE_COLUMNS ? compact : shownLines(jsonLines(compact));
+}
+
+function shownLines(lines: readonly string[]): string[] {
+  const folded = foldLines(lines.map(clean));
+  const more = folded.length - LINES_MAX;
+  return more <= 0
+    ? folded
+    : [...folded.slice(0, LINES_MAX), `    … ${count(more, "more line")}: --json has all`];
 }
 
 /** True for content types of JSON. */

@@ -1,7 +1,9 @@
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { exactJson, exactLine, exactText } from "./exact-text.js";
+import { foldLines, INLINE_COLUMNS } from "./fold.js";
+import { isValidJson, jsonLines } from "./json-lines.js";
 import { isJson, textOf } from "./payload.js";
-import { count } from "./text.js";
+import { count, displayWidth } from "./text.js";
 
 /** The content of a proposal, whole. */
 export interface ProposalContent {
@@ -33,12 +35,19 @@ export function showContent(content: ProposalContent | undefined): ShownContent 
   if (text === undefined) {
     return { fields: [...fields, ...opaqueFields(content)], lines: [], isOpaque: true };
   }
-  if (!isJson(contentType) && text.includes("\n")) {
-    const lines = text.split("\n").map((line) => `    | ${exactLine(line)}`);
-    return { fields, lines, isOpaque: false };
-  }
-  const shown = isJson(contentType) && text !== "" ? exactJson(text) : exactText(text);
-  return { fields: [...fields, ["content", shown]], lines: [], isOpaque: false };
+  const exact = exactLines(text, isJson(contentType));
+  return typeof exact === "string"
+    ? { fields: [...fields, ["content", exact]], lines: [], isOpaque: false }
+    : { fields, lines: foldLines(exact), isOpaque: false };
+}
+
+/** Text in one line where it fits, else in lines that fit once they are folded; JSON by its members. No two texts look the same. */
+function exactLines(text: string, isJsonType: boolean): string | string[] {
+  const isJsonText = isJsonType && isValidJson(text);
+  if (!isJsonText && text.includes("\n")) return text.split("\n").map(exactLine);
+  const line = isJsonText ? exactJson(text) : exactText(text);
+  if (displayWidth(line) <= INLINE_COLUMNS) return line;
+  return isJsonText ? jsonLines(line) : [line];
 }
 
 function opaqueFields({ payload, bytes, sha256 }: ProposalContent): (readonly [string, string])[] {

@@ -7,10 +7,12 @@ import {
 import { ProposalStatusSchema } from "@pawl/proto/v1/proposal_status_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
 import { exactText } from "./exact-text.js";
+import type { Field } from "./field.js";
+import { foldLines, INLINE_COLUMNS } from "./fold.js";
 import type { ShownContent } from "./proposal-content.js";
 import { lookOf, type Style } from "./style.js";
 import type { Cell } from "./table.js";
-import { clean } from "./text.js";
+import { clean, displayWidth } from "./text.js";
 import { type Clock, formatLength, formatTime } from "./time.js";
 
 /** Hex digits of a fingerprint that are shown where it is restated. */
@@ -46,10 +48,7 @@ export function boundFields(
 }
 
 /** What is known besides, which is not part of the fingerprint. */
-export function proposalFields(
-  proposal: Proposal,
-  clock: Clock,
-): (readonly [string, string | undefined])[] {
+export function proposalFields(proposal: Proposal, clock: Clock): Field[] {
   const { display } = proposal;
   const ended = proposal.endedAt === undefined ? undefined : formatTime(proposal.endedAt, clock);
   return [
@@ -62,9 +61,7 @@ export function proposalFields(
     ["may decide", `${proposal.need} of ${proposal.from.join(", ")}`],
     ["proposed", formatTime(proposal.proposedAt, clock)],
     ["expires", formatTime(proposal.expiresAt, clock)],
-    ...proposal.guards.map(
-      (guard) => [`guard ${clean(guard.name)}`, describeGuard(guard)] as const,
-    ),
+    ...proposal.guards.map((guard) => [`guard ${clean(guard.name)}`, guardValue(guard)] as const),
     ...proposal.decisions.map(
       (decision) => ["decision", describeDecision(decision, clock)] as const,
     ),
@@ -84,8 +81,12 @@ export function requesterOf({ requester, requesterAuthenticated, startedBy }: Pr
   return startedBy === "" || startedBy === requester ? who : `${who}, in a run of ${startedBy}`;
 }
 
-function describeGuard({ held }: Guard): string {
-  if (held.case === "value") return held.value;
+/** A value is told exactly: it cannot be taken for another, nor for an observation. */
+function guardValue({ held }: Guard): string | string[] {
+  if (held.case === "value") {
+    const exact = exactText(held.value);
+    return displayWidth(exact) <= INLINE_COLUMNS ? exact : foldLines([exact]);
+  }
   if (held.case !== "observation") return "unknown to this version";
   const { step, key, maxAge } = held.value;
   const ms = maxAge === undefined ? 0 : Number(maxAge.seconds) * 1000 + maxAge.nanos / 1e6;
