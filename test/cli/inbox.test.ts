@@ -12,7 +12,9 @@ const refund = operation("payments.refund", {
 
 const pay = task("pay", { input: json<{ from: string[]; need?: number }>() }).run(
   async (ctx, { from, need = 1 }) => {
-    const terms = { target: "acct \u001b[31m9", from, need, expiresIn: "2h" } as const;
+    const requesterMayDecide = need === 1;
+    const asked = { from, need, requesterMayDecide };
+    const terms = { target: "acct \u001b[31m9", ...asked, expiresIn: "2h" } as const;
     return (await ctx.approve(refund, { cents: 5 }, terms)).status;
   },
 );
@@ -76,9 +78,11 @@ describe("pawl inbox", () => {
         "  for:     role:finance or user:ann: 2 must approve, 0 did",
         "  until:   2026-05-28T22h",
         "  from:    task main of run two",
+        '  needs:   a token: without one everybody is "local", who may not decide this since it may be the requester',
         "  read:    npx --no pawl approvals show 1-p0",
-        "  approve: npx --no pawl approvals approve 1-p0 --fingerprint DIGITS",
-        "  reject:  npx --no pawl approvals reject 1-p0 --fingerprint DIGITS --reason TEXT",
+        "  token:   npx --no pawl token create --name ann --role approver > ann.token",
+        "  approve: npx --no pawl approvals approve 1-p0 --fingerprint DIGITS --token-file ann.token",
+        "  reject:  npx --no pawl approvals reject 1-p0 --fingerprint DIGITS --token-file ann.token --reason TEXT",
         "",
         'Proposal 2-p0: may "payments.refund" on "acct \\u001b[31m9" be performed?',
         "  for:     role:legal",
@@ -131,6 +135,17 @@ describe("pawl inbox", () => {
   });
 });
 
+describe("pawl why", () => {
+  it("says with which command one may decide, and what that needs", async () => {
+    expect(await cli.out("why", "one")).toMatch(
+      /waits for an approval by role legal of .*; approve with: pawl approvals approve 2-p0 --fingerprint [0-9a-f]{16}\.$/m,
+    );
+    expect(await cli.out("why", "two")).toMatch(
+      /; one of them who is not the requester approves with a token: pawl approvals approve 1-p0 --fingerprint [0-9a-f]{16} --token-file FILE\.$/m,
+    );
+  });
+});
+
 describe("pawl inbox --for", () => {
   it.each([
     [["role:finance"], ["1-p0", "3-0", "4-0"]],
@@ -164,7 +179,7 @@ describe("pawl inbox for scripts", () => {
   it("prints each thing under its kind, with the commands that answer it", async () => {
     const lines = await cli.json("inbox", "--for", "role:finance");
     const shown = expect.stringMatching(
-      /^npx --no pawl approvals approve 1-p0 --fingerprint [0-9a-f]{16}$/,
+      /^npx --no pawl approvals approve 1-p0 --fingerprint [0-9a-f]{16} --token-file ann\.token$/,
     );
     expect(lines).toMatchObject([
       {

@@ -18,6 +18,8 @@ export interface KernelSession {
   /** As given; empty means `default`. */
   readonly namespace: string;
   readonly followUps: FollowUps;
+  /** False: the command proves nothing, so to the kernel it comes from `local`. */
+  readonly isAuthenticated: boolean;
 }
 
 /** Connects, does the work, closes. Whatever is thrown comes out as a `CliError` that says what to do next. */
@@ -30,11 +32,13 @@ export async function withKernel(
   const { tokenFile } = options;
   const followUps = new FollowUps({ url: options.url, namespace: options.namespace, tokenFile });
   const url = await findKernelUrl(context, options.url);
-  const kernel = connect(url, await readCredentials(context, options));
+  const credentials = await readCredentials(context, options);
+  const kernel = connect(url, credentials);
   const namespace = options.namespace ?? context.env["PAWL_NAMESPACE"] ?? "";
   try {
     const out = new Output(context, options.json);
-    await work({ context, kernel, out, namespace, followUps });
+    const isAuthenticated = credentials.token !== undefined || credentials.tls.cert !== undefined;
+    await work({ context, kernel, out, namespace, followUps, isAuthenticated });
   } catch (error) {
     throw describeError(error, { url: kernel.url, followUps, nextSteps });
   } finally {

@@ -1,6 +1,6 @@
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
-import type { Caller } from "./caller.js";
+import { type Caller, localCaller } from "./caller.js";
 import type { Operation, Proposal, Run } from "./state.js";
 
 /** Begins the name of a principal among those who may decide. */
@@ -24,6 +24,11 @@ export function isAddressed(from: readonly string[], caller: Caller): boolean {
       ? !caller.authenticated || caller.roles.includes(name.slice(rolePrefix.length))
       : name === `${userPrefix}${caller.principal}`,
   );
+}
+
+/** True when nobody can decide about it without credentials: whoever proved nothing may be the requester, and is no user by name. */
+export function needsCredentials({ declaration }: Proposal): boolean {
+  return !declaration.requesterMayDecide || !isAddressed(declaration.from, localCaller);
 }
 
 /** True when the principal proposed it or started the run, or proved nothing and so might have. */

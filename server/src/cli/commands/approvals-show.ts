@@ -6,6 +6,7 @@ import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { Command } from "commander";
 import { usageError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
+import { tokenNeed } from "../deciders.js";
 import {
   boundFields,
   differences,
@@ -137,19 +138,29 @@ function marked(mark: string, text: string): string[] {
   return text.split("\n").map((line) => `    ${mark} ${line.replace(/^ {4}(?=\|)/, "")}`);
 }
 
-function nextOf({ followUps }: KernelSession, { proposal, content }: WholeProposal): string[] {
+function nextOf(session: KernelSession, { proposal, content }: WholeProposal): string[] {
+  const { followUps } = session;
   const { proposalId, status, operationKey, revisedBy } = proposal;
   const restated = ["--fingerprint", shortFingerprint(proposal)];
   const look = content.isOpaque
     ? [followUps.command("approvals show", [proposalId], ["--out", "FILE"])]
     : [];
   switch (status) {
-    case ProposalStatus.PENDING:
+    case ProposalStatus.PENDING: {
+      const need = tokenNeed(session, proposal);
+      const shown = [...restated, ...(need?.option ?? [])];
       return [
         ...look,
-        followUps.command("approvals approve", [proposalId], restated),
-        followUps.command("approvals reject", [proposalId], [...restated, "--reason", "TEXT"]),
+        ...(need === undefined
+          ? []
+          : [
+              `Deciding needs ${need.why}. The first token (--dir FOLDER where the kernel's is not .pawl) makes all others need one too.`,
+              need.make,
+            ]),
+        followUps.command("approvals approve", [proposalId], shown),
+        followUps.command("approvals reject", [proposalId], [...shown, "--reason", "TEXT"]),
       ];
+    }
     case ProposalStatus.APPROVED:
       return [...look, followUps.command("approvals revoke", [proposalId], ["--reason", "TEXT"])];
     case ProposalStatus.CONSUMED:

@@ -2,6 +2,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type InputRequest, InputRequestSchema } from "@pawl/proto/v1/input_pb.js";
 import { type Proposal, ProposalSchema, ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { type Review, ReviewSchema, ReviewSubjectSchema } from "@pawl/proto/v1/review_pb.js";
+import { tokenNeed } from "../deciders.js";
 import { enumWord } from "../format/enum-word.js";
 import { exactText } from "../format/exact-text.js";
 import { shortFingerprint } from "../format/proposal.js";
@@ -32,7 +33,8 @@ export function proposalEntry(session: KernelSession, proposal: Proposal): Entry
   const { proposalId, operation, target, display } = proposal;
   const id = out.style("bold", clean(proposalId));
   const on = target === "" ? "" : ` on ${quoteExactly(target)}`;
-  const shown = ["--fingerprint", shortFingerprint(proposal)];
+  const need = tokenNeed(session, proposal);
+  const shown = ["--fingerprint", shortFingerprint(proposal), ...(need?.option ?? [])];
   return {
     headline: `Proposal ${id}: may ${quoteExactly(operation)}${on} be performed?`,
     fields: [
@@ -40,9 +42,11 @@ export function proposalEntry(session: KernelSession, proposal: Proposal): Entry
       ["for", decidersOf(proposal)],
       ["until", untilOf(session, proposal.expiresAt)],
       ["from", placeOf(proposal)],
+      ["needs", need?.why],
     ],
     commands: {
       read: followUps.command("approvals show", [proposalId]),
+      ...(need === undefined ? {} : { token: need.make }),
       approve: followUps.command("approvals approve", [proposalId], shown),
       reject: followUps.command("approvals reject", [proposalId], [...shown, "--reason", "TEXT"]),
     },

@@ -1,7 +1,7 @@
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { toHex } from "../identity/hex.js";
-import { approvalsMissing, isProposalOver } from "../proposals.js";
+import { approvalsMissing, isProposalOver, needsCredentials } from "../proposals.js";
 import type { Proposal } from "../state.js";
 import { formatCount, formatLength } from "./format-length.js";
 
@@ -69,7 +69,10 @@ export function explainAwaited(proposal: Proposal, nowMs: number, runNumber: num
     return words;
   }
   const digits = toHex(proposal.declaration.fingerprint, fingerprintDigits / 2);
-  return `${words}; approve with: pawl approvals approve ${runNumber}-p${proposal.number} --fingerprint ${digits}`;
+  const command = `pawl approvals approve ${runNumber}-p${proposal.number} --fingerprint ${digits}`;
+  return needsCredentials(proposal)
+    ? `${words}; ${proposal.declaration.requesterMayDecide ? "one of them" : "one of them who is not the requester"} approves with a token: ${command} --token-file FILE`
+    : `${words}; approve with: ${command}`;
 }
 
 /** `role finance` of `role:finance`. */
