@@ -15,7 +15,7 @@ import type { ChildOptions, ChildRun } from "../children.js";
 import type { StartArguments, Startable } from "../connect.js";
 import type { PerformOptions, SleepOptions, StepScope, TaskContext } from "../context.js";
 import type { Duration } from "../duration.js";
-import { DefinitionInvalid, PawlError, TooLarge } from "../errors.js";
+import { DefinitionInvalid, PawlError } from "../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
 import type { Operation } from "../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../other-runs.js";
@@ -32,14 +32,15 @@ import {
 import type { AttemptPort } from "./attempt-port.js";
 import { type AttemptState, never } from "./attempt-state.js";
 import { childCall, childItem, readChild } from "./children.js";
-import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
+import { decodePayload } from "./codec.js";
 import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
+import { encodeProgress } from "./encode-progress.js";
 import type { Lease } from "./lease.js";
-import { Names } from "./names.js";
+import { Names, placeInCode, STEP_FRAMES } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
-import { quiet } from "./quiet.js";
+import { promised, quiet } from "./quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
 import { type AnyStepOptions, Steps, type StepToMake } from "./steps.js";
 import {
@@ -55,9 +56,6 @@ import { type Origin, originOf } from "./trace-spans.js";
 import { askCall, readAnswer, readSignal, signalCall } from "./wait-calls.js";
 import { type Suspension, type WaitCall, Waits } from "./waits.js";
 import type { ItemAnswer } from "./work-item.js";
-
-/** Longest progress, in bytes: the kernel's own bound. */
-const PROGRESS_BYTES_MAX = 32_768;
 
 /** What a context is made of. */
 export interface AttemptContextOptions {
@@ -162,16 +160,8 @@ export class AttemptContext implements TaskContext {
     const { state, port, lease } = this.options;
     if (state.dropsCall()) return;
     state.assertUsable("ctx.progress");
-    const payload = encodeValue(value, "progress");
-    if (payload === undefined) {
-      return;
-    }
-    if (payloadBytes(payload) > PROGRESS_BYTES_MAX) {
-      throw new TooLarge(
-        `Expected progress of at most ${PROGRESS_BYTES_MAX} bytes, but it has ${payloadBytes(payload)}. Report less.`,
-      );
-    }
-    port.progress(lease, payload);
+    const payload = encodeProgress(value);
+    if (payload !== undefined) port.progress(lease, payload);
   }
 
   emit(value: unknown, options: EmitOptions = {}): void {
@@ -188,7 +178,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: false });
+    return this.makeStep({ name, first, second, isRead: false, at: placeInCode(STEP_FRAMES) });
   }
 
   read<T>(
@@ -196,7 +186,7 @@ export class AttemptContext implements TaskContext {
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: true });
+    return this.makeStep({ name, first, second, isRead: true, at: placeInCode(STEP_FRAMES) });
   }
 
   perform<Sent, Result>(
@@ -220,7 +210,7 @@ export class AttemptContext implements TaskContext {
       requireOptions(operation, options);
       this.#performed ??= new Names();
       const scoped = `${options.scope ?? "task"} operation`;
-      const giveBack = this.#performed.take(scoped, operation.name, options.key);
+      const taken = this.#performed.take(scoped, operation.name, options.key);
       try {
         const request = await makeRequest();
         this.#origin ??= originOf(this.options.offer);
@@ -228,7 +218,7 @@ export class AttemptContext implements TaskContext {
         // The engine decodes what the operation's own schema gave.
         return (await new Performance(used, operation, request, this.#origin).run()) as Result;
       } catch (thrown) {
-        giveBack();
+        this.#performed.giveBack(taken);
         throw thrown;
       }
     });
@@ -240,10 +230,16 @@ export class AttemptContext implements TaskContext {
     return scope === "namespace" ? port.namespaceLedger(state.signal) : ledger;
   }
 
-  protected makeStep<T>({ name, first, second, isRead, onRecord }: StepToMake): Promise<T> {
+  protected makeStep<T>(step: StepToMake): Promise<T> {
+    return promised(() => this.beginStep<T>(step));
+  }
+
+  /** Makes a step: at once, unless its function takes its time. */
+  protected beginStep<T>(step: StepToMake): T | Promise<T> {
+    const { name, first, second, isRead, at, onRecord } = step;
     const options = typeof first === "function" ? {} : first;
     const run = typeof first === "function" ? first : second;
-    return this.track(`step "${name}"`, async () => {
+    return this.enter(`step "${name}"`, () => {
       if (run === undefined) {
         throw new DefinitionInvalid(
           `Expected step "${name}" to have a function, but it has none. Give one.`,
@@ -251,7 +247,7 @@ export class AttemptContext implements TaskContext {
       }
       this.steps ??= this.newSteps();
       // The overloads of the interface say what comes back; the engine gives what was recorded.
-      return (await this.steps.make({ name, options, run, isRead, onRecord })) as T;
+      return this.steps.make({ name, options, run, isRead, at, onRecord }) as T | Promise<T>;
     });
   }
 
@@ -293,7 +289,7 @@ export class AttemptContext implements TaskContext {
       this.#approvals ??= new Names();
       const name =
         revises === undefined ? operation.name : `${operation.name} after ${revises.proposalId}`;
-      const giveBack = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
+      const taken = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
       try {
         const held = guards.length === 0 ? [] : await proposedGuards(guards);
         return await this.atOnce(async () => {
@@ -303,7 +299,7 @@ export class AttemptContext implements TaskContext {
           return { request: built, proposalId: await this.propose(proposal) };
         });
       } catch (thrown) {
-        giveBack();
+        this.#approvals.giveBack(taken);
         throw thrown;
       }
     });
@@ -359,13 +355,13 @@ export class AttemptContext implements TaskContext {
     const { name = definition.name, key } = options;
     const { obligation, runId } = await this.track(`child "${name}"`, async () => {
       this.#children ??= new Names();
-      const giveBack = this.#children.take("child", name, key);
+      const taken = this.#children.take("child", name, key);
       try {
         const item = await childItem(definition, input, options);
         const { lease, state } = this.options;
         return readTold(await this.sendChild(item), { lease, state });
       } catch (thrown) {
-        giveBack();
+        this.#children.giveBack(taken);
         throw thrown;
       }
     });
@@ -412,12 +408,12 @@ export class AttemptContext implements TaskContext {
     const { obligation, status } = await this.track(call, async () => {
       const item = make();
       this.#told ??= new Names();
-      const giveBack = this.#told.take(`${item.order.case} to another run`, item.name, item.key);
+      const taken = this.#told.take(`${item.order.case} to another run`, item.name, item.key);
       try {
         const { lease, state } = this.options;
         return readTold(await this.sendToRun(item), { lease, state });
       } catch (thrown) {
-        giveBack();
+        this.#told.giveBack(taken);
         throw thrown;
       }
     });
@@ -484,14 +480,20 @@ export class AttemptContext implements TaskContext {
     return new PawlError("PAWL_CALL_INSIDE_STEP", message, { retryable: false });
   }
 
-  protected track<T>(call: string, run: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
-    const misplaced = this.insideStep(call);
-    if (misplaced !== undefined) {
-      return Promise.reject(misplaced);
-    }
-    const tracked = this.options.state.track(call, run, isWanted);
+  /** Runs a call of `ctx`, which counts as open until it ends. */
+  protected track<T>(call: string, run: () => Promise<T>): Promise<T> {
     // A call that nobody awaits is reported when the handler returns; until then its failure must not end the process.
-    tracked.catch(() => undefined);
-    return tracked;
+    return promised(() => this.enter(call, run));
+  }
+
+  /** The same at once: what throws, throws. */
+  protected enter<T>(
+    call: string,
+    run: () => T | Promise<T>,
+    isWanted?: () => boolean,
+  ): T | Promise<T> {
+    const misplaced = this.insideStep(call);
+    if (misplaced !== undefined) throw misplaced;
+    return this.options.state.enter(call, run, isWanted);
   }
 }

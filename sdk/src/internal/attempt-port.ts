@@ -22,8 +22,13 @@ export interface StepToRecord {
 
 /** What an attempt asks of the worker that runs it. */
 export interface AttemptPort {
-  /** Sends a step; resolves with the kernel's answer. */
-  recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer>;
+  /** Sends a step; `settle` is given the kernel's answer. There are many steps: none has a promise of its own. */
+  recordStep(
+    lease: Lease,
+    step: StepToRecord,
+    seenThrough: number,
+    settle: (answer: ItemAnswer) => void,
+  ): void;
   /** Sends something to another run; resolves with the kernel's answer. */
   tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer>;
   /** Starts a child run; resolves with the kernel's answer. */

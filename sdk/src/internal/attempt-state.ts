@@ -166,20 +166,43 @@ export class AttemptState {
   }
 
   /** Runs a `ctx` call, which counts as open until it ends, or, when that is given, is not wanted any more. */
-  async track<T>(call: string, run: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
+  enter<T>(call: string, run: () => T | Promise<T>, isWanted?: () => boolean): T | Promise<T> {
     if (this.dropsCall()) return never();
     this.assertUsable(call);
     const mark = { call, isWanted };
     this.#open.add(mark);
+    let isAtWork = false;
     try {
-      const value = await run();
-      // Whoever went on after the end would act on what does not count any more.
-      if (this.#isOver && this.#reason !== undefined) throw this.#reason;
+      const value = run();
+      if (value instanceof Promise) {
+        isAtWork = true;
+        return this.#follow(mark, value);
+      }
+      this.#assertGoesOn();
       return value;
     } finally {
-      this.#open.delete(mark);
-      if (this.#open.size === 0) this.waits?.look();
+      if (!isAtWork) this.#leave(mark);
     }
+  }
+
+  async #follow<T>(mark: OpenCall, work: Promise<T>): Promise<T> {
+    try {
+      const value = await work;
+      this.#assertGoesOn();
+      return value;
+    } finally {
+      this.#leave(mark);
+    }
+  }
+
+  /** Whoever went on after the end would act on what does not count any more. */
+  #assertGoesOn(): void {
+    if (this.#isOver && this.#reason !== undefined) throw this.#reason;
+  }
+
+  #leave(mark: OpenCall): void {
+    this.#open.delete(mark);
+    if (this.#open.size === 0) this.waits?.look();
   }
 }
 

@@ -1,4 +1,3 @@
-import { create } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { Content } from "../content.js";
 import { PawlError, TooLarge, ValueRefused } from "../errors.js";
@@ -27,6 +26,10 @@ export function encodeValue(value: unknown, what: string): Payload | undefined {
   if (value instanceof Content) {
     return makePayload(value.contentType, value.data, what);
   }
+  return makePayload(JSON_TYPE, encoder.encode(jsonOf(value, what)), what);
+}
+
+function jsonOf(value: unknown, what: string): string {
   const fault = findJsonFault(value);
   if (fault !== undefined) {
     const path = what + fault.path.join("");
@@ -35,7 +38,23 @@ export function encodeValue(value: unknown, what: string): Payload | undefined {
       `Expected ${path} to be JSON, but it is ${fault.found}. It would not come back as it is: convert it first.`,
     );
   }
-  return makePayload(JSON_TYPE, encoder.encode(JSON.stringify(value)), what);
+  return JSON.stringify(value);
+}
+
+/** What is recorded of a value, and the value as a reader of the record has it. */
+export interface Recorded {
+  readonly payload: Payload;
+  readonly value: unknown;
+}
+
+/** Encodes a value and gives it as it comes back: what code is given of its own does not depend on whether it is read again from records. */
+export function recordOf(value: unknown, what: string): Recorded | undefined {
+  if (value === undefined || value instanceof Content) {
+    const payload = encodeValue(value, what);
+    return payload && { payload, value: decodePayload(payload, what) };
+  }
+  const text = jsonOf(value, what);
+  return { payload: makePayload(JSON_TYPE, encoder.encode(text), what), value: JSON.parse(text) };
 }
 
 /** As `encodeValue`, but `undefined` is sent as JSON null: for results, which must be there. */
@@ -50,7 +69,12 @@ function makePayload(contentType: string, data: Uint8Array, what: string): Paylo
         "Store it elsewhere and send where it is, with its hash.",
     );
   }
-  return create(PayloadSchema, { contentType, body: { case: "data", value: data } });
+  return {
+    $typeName: PayloadSchema.typeName,
+    contentType,
+    body: { case: "data", value: data },
+    encoding: "",
+  };
 }
 
 /**
@@ -85,6 +109,7 @@ export function decodePayload(payload: Payload | undefined, what: string): unkno
 }
 
 function isJson(contentType: string): boolean {
+  if (contentType === JSON_TYPE) return true;
   const essence = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
   return essence === JSON_TYPE || essence.endsWith("+json");
 }

@@ -1,19 +1,30 @@
 import { PawlError } from "../errors.js";
 
+/** Where something was called: its stack is made text only when somebody reads it. */
+export interface CodePlace {
+  readonly stack?: string;
+}
+
 /** Names in use within one attempt: a name is the identity of what it names. */
 export class Names {
-  readonly #uses = new Map<string, Error>();
+  readonly #uses = new Map<string, CodePlace>();
 
   /**
    * Takes a name.
    *
    * @param what What is named, for the error, for example `step`.
-   * @returns Gives the name back: what failed may be tried again under the same name.
+   * @param here Where it is called.
+   * @returns What the name is given back with: what failed may be tried again under the same name.
    * @throws PawlError `PAWL_NAME_USED_TWICE`, with both places.
    */
-  take(what: string, name: string, key: string | undefined): () => void {
-    const identity = JSON.stringify([what, name, key ?? null]);
-    const here = callFrom();
+  take(
+    what: string,
+    name: string,
+    key: string | undefined,
+    here: CodePlace = placeInCode(FRAMES),
+  ): string {
+    // No name holds NUL.
+    const identity = key === undefined ? `${what}\0${name}` : `${what}\0${name}\0${key}`;
     const first = this.#uses.get(identity);
     if (first !== undefined) {
       const shown = key === undefined ? `"${name}"` : `"${name}" with key "${key}"`;
@@ -25,25 +36,42 @@ export class Names {
       );
     }
     this.#uses.set(identity, here);
-    return () => this.#uses.delete(identity);
+    return identity;
+  }
+
+  /** Gives a name back. */
+  giveBack(taken: string): void {
+    this.#uses.delete(taken);
   }
 }
 
 /** How deep the code of a call may lie below the SDK's own frames. */
 const FRAMES = 24;
 
-/** Where a call comes from. */
-function callFrom(): Error {
+/** Callers noted of a step: what may lie between the user's code and where it looks, and that. */
+export const STEP_FRAMES = 3;
+/** The same of a call of a function. */
+export const CALL_FRAMES = 3;
+/** The same of a wait of a function. */
+export const WAIT_FRAMES = 6;
+
+/**
+ * Where a call comes from.
+ *
+ * @param frames How many callers are noted: each costs time and memory with every call, so whoever is called often looks as soon as it is called.
+ */
+export function placeInCode(frames: number): CodePlace {
+  const here: CodePlace = {};
   const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = FRAMES;
-  const here = new Error("used here");
+  Error.stackTraceLimit = frames;
+  Error.captureStackTrace(here, placeInCode);
   Error.stackTraceLimit = stackTraceLimit;
   return here;
 }
 
 /** The line of user code that made the call. */
-function placeOf(error: Error): string {
-  const lines = (error.stack ?? "").split("\n").slice(1);
+function placeOf({ stack = "" }: CodePlace): string {
+  const lines = stack.split("\n").slice(1);
   const own = lines.find(
     (line) => !/[\\/](sdk|@pawl[\\/]sdk)[\\/](src|dist)[\\/]/.test(line) && !line.includes("node:"),
   );

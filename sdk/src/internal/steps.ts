@@ -2,19 +2,20 @@ import type { StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
 import type { StepOptions, StepRetry, StepScope } from "../context.js";
 import { PawlError, StepFailed } from "../errors.js";
 import type { Schema } from "../schema.js";
-import type { AttemptPort } from "./attempt-port.js";
+import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { Backoff } from "./backoff.js";
-import { decodePayload, encodeValue, payloadBytes } from "./codec.js";
+import { decodePayload, payloadBytes, recordOf } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
 import { fromFailure, toFailure } from "./failure.js";
 import { NAME_BYTES } from "./functions/warm-bytes.js";
 import { checkId } from "./ids.js";
 import type { Lease } from "./lease.js";
-import { Names } from "./names.js";
+import { type CodePlace, Names } from "./names.js";
+import { isThenable } from "./quiet.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { asError, startTimer, wait } from "./time.js";
-import { attribute, noteReuse } from "./trace.js";
+import { attribute, isTraced, noteReuse } from "./trace.js";
 import { inStepSpan } from "./trace-spans.js";
 import { validate } from "./validate.js";
 import type { ItemAnswer } from "./work-item.js";
@@ -25,6 +26,8 @@ export interface StepCall {
   readonly options: StepOptions & { readonly schema?: Schema<unknown, unknown> | undefined };
   readonly run: (scope: StepScope) => unknown;
   readonly isRead: boolean;
+  /** Where it is called. */
+  readonly at?: CodePlace | undefined;
   /** Told when its record is sent. */
   readonly onRecord?: (() => void) | undefined;
 }
@@ -40,6 +43,8 @@ export interface StepToMake {
   readonly first: AnyStepOptions | ((scope: StepScope) => unknown);
   readonly second?: ((scope: StepScope) => unknown) | undefined;
   readonly isRead: boolean;
+  /** Where it is called. */
+  readonly at?: CodePlace | undefined;
   /** Told when its record is sent. */
   readonly onRecord?: (() => void) | undefined;
 }
@@ -52,9 +57,18 @@ export interface StepsOptions {
   readonly recorded: readonly StepRecord[];
 }
 
+/** Somebody who waits until records are answered. */
+interface Waiter {
+  readonly left: Set<number>;
+  readonly resolve: () => void;
+}
+
 /** The steps of one attempt: those recorded earlier, and those being made. */
 export class Steps {
-  readonly #unanswered = new Set<Promise<void>>();
+  /** Numbers of the records that were sent and are not answered. */
+  readonly #unanswered = new Set<number>();
+  #waiters: readonly Waiter[] = [];
+  #sent = 0;
   #options: StepsOptions;
   #madeBytes = 0;
   readonly #recorded = new Map<string, StepRecord>();
@@ -79,25 +93,39 @@ export class Steps {
 
   /** What is recorded of a step; undefined when nothing is. */
   find(name: string, key: string | undefined): StepRecord | undefined {
-    return this.#recorded.get(identityOf(name, key));
+    return this.#recorded.size === 0 ? undefined : this.#recorded.get(identityOf(name, key));
   }
 
-  /** Makes a step, or gives what is recorded of it. */
-  async make(call: StepCall): Promise<unknown> {
+  /** Makes a step, or gives what is recorded of it: at once, unless its function takes its time. What throws, throws. */
+  make(call: StepCall): unknown {
     const { name, options } = call;
     checkId(name, "the name of a step");
     if (options.key !== undefined) checkId(options.key, "the key of a step");
-    const giveBack = this.#names.take("step", name, options.key);
-    const record = this.#recorded.get(identityOf(name, options.key));
+    const taken = this.#names.take("step", name, options.key, call.at);
+    const record = this.find(name, options.key);
     if (record !== undefined) {
       return this.#reuse(record);
     }
     try {
-      return await this.#first(call);
+      const made = this.#first(call);
+      return made instanceof Promise ? this.#late(made, taken) : made;
     } catch (thrown) {
-      if (!(thrown instanceof StepFailed)) giveBack();
+      this.#giveBack(taken, thrown);
       throw thrown;
     }
+  }
+
+  async #late(making: Promise<unknown>, taken: string): Promise<unknown> {
+    try {
+      return await making;
+    } catch (thrown) {
+      this.#giveBack(taken, thrown);
+      throw thrown;
+    }
+  }
+
+  #giveBack(taken: string, thrown: unknown): void {
+    if (!(thrown instanceof StepFailed)) this.#names.giveBack(taken);
   }
 
   #reuse(record: StepRecord): unknown {
@@ -108,16 +136,49 @@ export class Steps {
     return decodePayload(record.value, `step "${record.name}"`);
   }
 
-  async #first(call: StepCall): Promise<unknown> {
-    const { name, options, isRead } = call;
+  /** Nothing of most steps takes time: then no promise is made for them. */
+  #first(call: StepCall): unknown {
+    const { options } = call;
+    if (options.retry !== undefined || options.timeout !== undefined || isTraced()) {
+      return this.#firstInSpan(call);
+    }
+    const returned = this.#try(call);
+    if (isThenable(returned)) return this.#firstOf(returned, call);
+    const value = options.schema === undefined ? returned : this.#validate(call, returned);
+    return isThenable(value) ? this.#firstOf(value, call, true) : this.#keep(call, value);
+  }
+
+  async #firstOf(
+    returned: PromiseLike<unknown>,
+    call: StepCall,
+    isValid: boolean = call.options.schema === undefined,
+  ): Promise<unknown> {
+    const value = await returned;
+    return this.#keep(call, isValid ? value : await this.#validate(call, value));
+  }
+
+  async #firstInSpan(call: StepCall): Promise<unknown> {
+    const { name, options } = call;
     let value: unknown;
     try {
       value = await inStepSpan({ name, key: options.key }, () => this.#run(call));
     } catch (thrown) {
       throw await this.#failed(call, thrown);
     }
-    const payload = encodeValue(value, name);
-    if (payload === undefined) {
+    return this.#keep(call, value);
+  }
+
+  #validate({ name, options }: StepCall, returned: unknown): unknown {
+    return options.schema === undefined
+      ? returned
+      : validate(options.schema, returned, `step "${name}"`, true);
+  }
+
+  /** Records what a step gave, and gives it as it is recorded. */
+  #keep(call: StepCall, value: unknown): unknown {
+    const { name, options, isRead } = call;
+    const record = recordOf(value, name);
+    if (record === undefined) {
       throw new PawlError(
         "PAWL_VALUE_REFUSED",
         `Expected step "${name}" to return a value, but it is undefined. Return null when there is nothing to say.`,
@@ -125,11 +186,12 @@ export class Steps {
       );
     }
     call.onRecord?.();
-    await this.#record(
-      { name, key: options.key, outcome: { value: payload }, isRead },
-      options.durable === true,
-    );
-    return decodePayload(payload, `step "${name}"`);
+    const step = { name, key: options.key, outcome: { value: record.payload }, isRead };
+    if (options.durable === true) {
+      return this.#recordDurably(step).then(() => record.value);
+    }
+    this.#record(step);
+    return record.value;
   }
 
   /** What a step that failed throws: the error itself, or, once it is recorded, what later executions throw too. */
@@ -140,44 +202,57 @@ export class Steps {
     }
     const { failure } = toFailure(thrown);
     call.onRecord?.();
-    await this.#record({ name, key: options.key, outcome: { failure }, isRead }, true);
+    await this.#recordDurably({ name, key: options.key, outcome: { failure }, isRead });
     return new StepFailed(name, fromFailure(failure));
   }
 
-  /** Sends a record. What follows stays behind it on the stream, so only `durable` waits for the answer. */
-  async #record(step: Parameters<AttemptPort["recordStep"]>[1], isDurable: boolean): Promise<void> {
+  /** Sends a record. What follows stays behind it on the stream. */
+  #record(step: StepToRecord, settle?: (error: Error | undefined) => void): void {
     const { port, lease, state } = this.#options;
     state.assertUsable(`step "${step.name}"`);
     const { outcome } = step;
     this.#madeBytes += NAME_BYTES + ("value" in outcome ? payloadBytes(outcome.value) : 0);
-    const answer = port
-      .recordStep(lease, step, state.seenThrough)
-      .then((settled) => judge(settled, lease, state));
-    if (isDurable) {
-      await answer;
-      return;
-    }
-    this.#unanswered.add(answer);
-    const answered = (): boolean => this.#unanswered.delete(answer);
-    answer.then(answered, answered);
+    const number = ++this.#sent;
+    this.#unanswered.add(number);
+    port.recordStep(lease, step, state.seenThrough, (answer) => {
+      this.#unanswered.delete(number);
+      const error = judge(answer, lease, state);
+      settle?.(error);
+      if (this.#waiters.length > 0) this.#wake(number);
+    });
+  }
+
+  /** Sends a record and waits for its commit. */
+  #recordDurably(step: StepToRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#record(step, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  #wake(number: number): void {
+    this.#waiters = this.#waiters.filter(({ left, resolve }) => {
+      left.delete(number);
+      if (left.size === 0) resolve();
+      return left.size > 0;
+    });
   }
 
   /** Resolves when every record that was sent is answered: what is asked beside the stream may refer to them then. */
   async answered(): Promise<void> {
-    await Promise.allSettled(this.#unanswered);
+    if (this.#unanswered.size === 0) return;
+    const left = new Set(this.#unanswered);
+    await new Promise<void>((resolve) => {
+      this.#waiters = [...this.#waiters, { left, resolve }];
+    });
   }
 
   async #run(call: StepCall): Promise<unknown> {
-    const { options, name } = call;
-    const { retry } = options;
+    const { retry } = call.options;
     const backoff = new Backoff(readBackoff(retry));
     const attempts = Math.max(1, retry?.attempts ?? 1);
     for (let attempt = 1; ; attempt++) {
       try {
-        const returned = await this.#try(call);
-        return options.schema === undefined
-          ? returned
-          : await validate(options.schema, returned, `step "${name}"`, true);
+        return await this.#validate(call, await this.#try(call));
       } catch (thrown) {
         const isWorth = retry?.when ?? isRetryable;
         if (attempt >= attempts || this.#options.state.reason !== undefined || !isWorth(thrown))
@@ -188,7 +263,7 @@ export class Steps {
   }
 
   /** Runs the step's function once, within its time. */
-  async #try({ name, options, run }: StepCall): Promise<unknown> {
+  #try({ name, options, run }: StepCall): unknown {
     const { port, state } = this.#options;
     const frame = { attempt: state, step: name };
     if (options.timeout === undefined) {
@@ -199,7 +274,15 @@ export class Steps {
       };
       return port.insideStep(frame, () => run(scope));
     }
-    const timeoutMs = parseDuration(options.timeout, "timeout");
+    return this.#tryFor(parseDuration(options.timeout, "timeout"), { name, options, run }, frame);
+  }
+
+  async #tryFor(
+    timeoutMs: number,
+    { name, options, run }: Pick<StepCall, "name" | "options" | "run">,
+    frame: StepFrame,
+  ): Promise<unknown> {
+    const { port, state } = this.#options;
     const abort = new AbortController();
     const timer = startTimer(timeoutMs, () => {
       abort.abort(
@@ -221,20 +304,24 @@ export class Steps {
   }
 }
 
-/** Heeds the answer to a record: by the lease that it was sent under. */
-function judge({ rejection: refused }: ItemAnswer, lease: Lease, state: AttemptState): void {
+/** Heeds the answer to a record, by the lease that it was sent under; what is wrong with it, if something is. */
+function judge(
+  { rejection: refused }: ItemAnswer,
+  lease: Lease,
+  state: AttemptState,
+): Error | undefined {
   if (refused === undefined) {
-    return;
+    return undefined;
   }
   if (isAttemptOver(refused)) {
     const ended = attemptEnd(refused);
     lease.isOver = true;
     state.end(ended);
-    throw ended;
+    return ended;
   }
   const error = errorFromRejection(refused);
   state.poisonWith(error);
-  throw error;
+  return error;
 }
 
 function rejection(signal: AbortSignal): Promise<never> {
@@ -244,7 +331,8 @@ function rejection(signal: AbortSignal): Promise<never> {
 }
 
 function identityOf(name: string, key: string | undefined): string {
-  return JSON.stringify([name, key ?? null]);
+  // No name holds NUL.
+  return key === undefined ? name : `${name}\0${key}`;
 }
 
 function isRetryable(thrown: unknown): boolean {

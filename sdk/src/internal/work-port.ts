@@ -48,29 +48,32 @@ export class WorkPort implements AttemptPort {
     this.#stream = stream;
   }
 
-  recordStep(lease: Lease, step: StepToRecord, seenThrough: number): Promise<ItemAnswer> {
-    const { outcome } = step;
+  recordStep(
+    lease: Lease,
+    step: StepToRecord,
+    seenThrough: number,
+    settle: (answer: ItemAnswer) => void,
+  ): void {
+    const { name, key, outcome, isRead } = step;
     const bytes = 500 + ("value" in outcome ? payloadBytes(outcome.value) : 16_384);
-    return new Promise((resolve) => {
-      const make = (correlation: number): ItemBody => {
-        const { handle, leaseVersion } = lease;
-        const item = create(StepItemSchema, {
-          handle,
-          leaseVersion,
-          correlation,
-          name: step.name,
-          seenThrough,
-          read: step.isRead,
-          outcome:
-            "value" in outcome
-              ? { case: "value", value: outcome.value }
-              : { case: "failure", value: outcome.failure },
-        });
-        if (step.key !== undefined) item.key = step.key;
-        return { kind: "step", message: item };
-      };
-      this.#stream.send(lease, bytes, make, resolve);
+    const make = (correlation: number): ItemBody => ({
+      kind: "step",
+      message: {
+        $typeName: StepItemSchema.typeName,
+        handle: lease.handle,
+        leaseVersion: lease.leaseVersion,
+        correlation,
+        name,
+        ...(key === undefined ? {} : { key }),
+        seenThrough,
+        read: isRead,
+        outcome:
+          "value" in outcome
+            ? { case: "value", value: outcome.value }
+            : { case: "failure", value: outcome.failure },
+      },
     });
+    this.#stream.send(lease, bytes, make, settle);
   }
 
   tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer> {

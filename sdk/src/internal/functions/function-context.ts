@@ -25,7 +25,7 @@ import { never } from "../attempt-state.js";
 import { decodePayload } from "../codec.js";
 import { fromFailure } from "../failure.js";
 import { checkId } from "../ids.js";
-import { Names } from "../names.js";
+import { CALL_FRAMES, Names, placeInCode, WAIT_FRAMES } from "../names.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { quiet } from "../quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
@@ -144,7 +144,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     const key = typeof step.first === "function" ? undefined : step.first.key;
     const name = scopedName(scopeOf(this), step.name);
     return this.#own(
-      (place) => super.makeStep<T>({ ...step, name, onRecord: () => place.record() }),
+      (place) => super.beginStep<T>({ ...step, name, onRecord: () => place.record() }),
       this.#recordedStep(name, key),
     );
   }
@@ -273,7 +273,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       this.#assertMayWait(`wait "${call.name}"`);
       checkId(call.name, "the name of a wait");
       if (call.key !== undefined) checkId(call.key, "the key of a wait");
-      this.#names.take("wait", call.name, call.key);
+      this.#names.take("wait", call.name, call.key, placeInCode(WAIT_FRAMES));
       const outcome = await this.#ask(call.name, call.key, call);
       return this.#turns.blocking(async () => read(outcome));
     };
@@ -297,7 +297,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     const around =
       this.#root === "" || path === "" ? `${this.#root}${path}` : `${this.#root}/${path}`;
     const name = callName(around, task.name, key);
-    this.#names.take("call", name, undefined);
+    this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
     if (!this.#openCalls.has(name) && !this.#turns.hasEnded(name)) {
       const what = `the input of task "${task.name}"`;
       const checked =
@@ -338,10 +338,10 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     return this.options.state.dropsCall() || currentScope(this)?.isGivenUp === true;
   }
 
-  protected override track<T>(call: string, run: () => Promise<T>): Promise<T> {
+  protected override enter<T>(call: string, run: () => T | Promise<T>): T | Promise<T> {
     const scope = currentScope(this);
-    if (scope === undefined) return super.track(call, run);
-    return scope.isGivenUp ? never() : super.track(call, run, () => !scope.isGivenUp);
+    if (scope === undefined) return super.enter(call, run);
+    return scope.isGivenUp ? never() : super.enter(call, run, () => !scope.isGivenUp);
   }
 
   map<Item, Value>(
@@ -439,8 +439,8 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     process.stderr.write(`${new Date().toISOString()} ${runId}/${task}: ${message}\n`);
   }
 
-  #own<T>(run: (place: Place) => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
-    return this.#isForgotten() ? never() : quiet(this.#turns.own(run, recorded));
+  #own<T>(run: (place: Place) => T | Promise<T>, recorded: OrderKey | undefined): Promise<T> {
+    return this.#isForgotten() ? never() : this.#turns.own(run, recorded);
   }
 
   /** What ended only because the attempt should stop decides nothing. */

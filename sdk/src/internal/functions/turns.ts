@@ -1,6 +1,7 @@
 import type { TaskWait, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import type { PawlError } from "../../errors.js";
 import { type Deferred, defer } from "../deferred.js";
+import { promised } from "../quiet.js";
 import { monotonicMs, startTimer, type Timer } from "../time.js";
 import type { Waiting } from "../waiting.js";
 import type { Suspension, WaitCall } from "../waits.js";
@@ -174,36 +175,44 @@ export class Turns implements Waiting {
   }
 
   /**
-   * Runs something of the function's own; what it gives is given in its turn.
+   * Runs something of the function's own; what it gives is given in its turn. Its failure ends nothing while nobody looks at it.
    *
    * @param recorded Its place, when it was recorded earlier.
    */
-  async own<T>(run: (place: Place) => Promise<T>, recorded: OrderKey | undefined): Promise<T> {
-    if (this.#isClosed) return run(new Place(this.#placing, recorded));
-    this.#running++;
+  own<T>(run: (place: Place) => T | Promise<T>, recorded: OrderKey | undefined): Promise<T> {
     const place = new Place(this.#placing, recorded);
-    const given = defer<() => T>();
-    given.promise.catch(() => undefined);
-    const settle = (take: () => T): void => {
-      this.#running--;
-      const key = place.end();
-      this.#ready.add({
-        key,
-        give: () => {
-          if (!key.isOwn) this.#given(key.after);
-          given.resolve(take);
-        },
-      });
-      this.look();
-    };
-    run(place).then(
-      (value) => settle(() => value),
-      (error: unknown) =>
+    if (this.#isClosed) return promised(() => run(place));
+    const given = new Promise<T>((resolve, reject) => {
+      this.#running++;
+      const settle = (give: () => void): void => {
+        this.#running--;
+        const key = place.end();
+        this.#ready.add({
+          key,
+          give: () => {
+            if (!key.isOwn) this.#given(key.after);
+            give();
+          },
+        });
+        this.look();
+      };
+      const failed = (error: unknown): void =>
         settle(() => {
-          throw error;
-        }),
-    );
-    return (await given.promise)();
+          given.catch(() => undefined);
+          reject(error);
+        });
+      try {
+        const value = run(place);
+        if (value instanceof Promise) {
+          value.then((late) => settle(() => resolve(late)), failed);
+        } else {
+          settle(() => resolve(value));
+        }
+      } catch (error) {
+        failed(error);
+      }
+    });
+    return given;
   }
 
   /** Nothing is given while this runs: what it gives is a matter of the network, not of the function. */
