@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { TLSSocket } from "node:tls";
 import {
   type ContextKey,
@@ -14,9 +14,23 @@ const noNames: readonly string[] = [];
 
 const certificatesKey: ContextKey<Proof["certificates"]> = createContextKey(() => noNames);
 
+const responseKey: ContextKey<ServerResponse | undefined> = createContextKey<
+  ServerResponse | undefined
+>(undefined);
+
 /** What the connection of a request tells its handler. */
-export function connectionValues(request: IncomingMessage): ContextValues {
-  return createContextValues().set(certificatesKey, () => peerNames(request));
+export function connectionValues(
+  request: IncomingMessage,
+  response: ServerResponse,
+): ContextValues {
+  return createContextValues()
+    .set(certificatesKey, () => peerNames(request))
+    .set(responseKey, response);
+}
+
+/** Where the answer to a Connect call is written. */
+export function responseOf({ values }: HandlerContext): ServerResponse | undefined {
+  return values.get(responseKey);
 }
 
 /** How whoever asks for a page says who it is. */

@@ -11,7 +11,8 @@ import { CallScope } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { endOf } from "../fault.js";
 import { connectError } from "./connect-error.js";
-import { proofOf } from "./connect-proof.js";
+import { proofOf, responseOf } from "./connect-proof.js";
+import { cutUnreadResponse } from "./cut-unread-response.js";
 
 type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
 type StreamImplementation = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
@@ -81,7 +82,10 @@ function streaming(
     }
     let scope: CallScope | undefined;
     try {
-      scope = openScope(edge, binding, context, () => {});
+      // The end is told when the next message is asked for, and nobody asks while the client does not read.
+      scope = openScope(edge, binding, context, () =>
+        cutUnreadResponse(responseOf(context), edge.timers),
+      );
       admitCall(edge, binding, request, scope);
       yield* binding.handle(request, scope);
     } catch (error) {

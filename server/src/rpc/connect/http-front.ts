@@ -106,7 +106,7 @@ function answerCall(
       request,
       response,
       undefined,
-      connectionValues(request),
+      connectionValues(request, response),
     );
     const answer = await nameErrors(await handler({ ...universal, body: boundedBody(request) }));
     if (!request.complete) {
