@@ -189,6 +189,7 @@ export {
   isOk,
   type MapItem,
   type MapOptions,
+  type RollbackOptions,
   type Winner,
   type WorkflowContext,
 } from "./workflow-context.js";

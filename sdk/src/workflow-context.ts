@@ -1,4 +1,5 @@
 import type { TaskContext } from "./context.js";
+import type { Operation } from "./operation.js";
 import type { TaskRef } from "./task.js";
 import type { RetryOptions, TimeoutOptions } from "./task-options.js";
 
@@ -48,6 +49,14 @@ export type Winner<Entries extends Readonly<Record<string, PromiseLike<unknown>>
   };
 }[keyof Entries & string];
 
+/** What of a rollback is fixed per call. */
+export interface RollbackOptions {
+  /** What is acted on: an account, a repository. At most 1,024 bytes. */
+  readonly target: string;
+  /** Tells several rollbacks by one operation apart. 1 to 200 bytes. */
+  readonly key?: string;
+}
+
 /** What a task takes as arguments of a call. */
 export type CallArguments<Sent> = [Sent] extends [undefined]
   ? [input?: undefined, options?: CallOptions]
@@ -90,6 +99,15 @@ export interface WorkflowContext extends Omit<TaskContext, "dependencies" | "dep
     name: string,
     entries: Entries,
   ): Promise<Winner<Entries>>;
+  /**
+   * Records how to undo what was done, at once: an operation and its content, as data. Should the function fail for good, or be cancelled, everything that was recorded so is performed, the
+   * latest first, as operations with keys of their own; never before everything in doubt is settled. A function that returns undoes nothing.
+   */
+  onRollback<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: NoInfer<Sent>,
+    options: RollbackOptions,
+  ): void;
   /** The time, recorded by name. */
   now(name: string): Promise<Date>;
   /** A random number from 0 (included) to 1, recorded by name. */

@@ -61,6 +61,7 @@ describe("the sequences of these tests", () => {
 const allEvents = [
   "runStarted",
   "runRestarted",
+  "rollbackBegan",
   "taskLeased",
   "leaseEnded",
   "taskCompleted",

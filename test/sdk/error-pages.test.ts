@@ -6,7 +6,12 @@ const root = new URL("../../", import.meta.url);
 /** Codes in the sources of the SDK. */
 function codesInSources(): Set<string> {
   const codes = new Set<string>();
-  for (const folder of ["sdk/src/", "sdk/src/internal/", "sdk/src/testing/"]) {
+  for (const folder of [
+    "sdk/src/",
+    "sdk/src/internal/",
+    "sdk/src/internal/functions/",
+    "sdk/src/testing/",
+  ]) {
     for (const name of readdirSync(new URL(folder, root)).filter((entry) =>
       entry.endsWith(".ts"),
     )) {

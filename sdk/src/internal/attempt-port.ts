@@ -2,6 +2,7 @@ import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
+import type { Rollback } from "@pawl/proto/v1/rollback_pb.js";
 import type {
   ChildItem,
   EmitItem,
@@ -18,6 +19,8 @@ export interface StepToRecord {
   readonly key: string | undefined;
   readonly outcome: { readonly value: Payload } | { readonly failure: Failure };
   readonly isRead: boolean;
+  /** Set for a rollback. */
+  readonly rollback?: Rollback;
 }
 
 /** What an attempt asks of the worker that runs it. */

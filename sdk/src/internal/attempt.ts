@@ -12,6 +12,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { Execution, type Rest } from "./execution.js";
 import { tangible, toFailure } from "./failure.js";
 import { FunctionContext } from "./functions/function-context.js";
+import { rollBack } from "./functions/roll-back.js";
 import type { WarmCopy } from "./functions/warm-copies.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
@@ -81,6 +82,10 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   if (isCold || needsLoading(offer)) {
     await bringIn(offer, options, isCold);
   }
+  if (offer.rollingBack !== undefined) {
+    const { rollingBack } = offer;
+    return await inAttemptSpan(offer, () => rollBack(options, rollingBack));
+  }
   const { ctx, execution, rest } = copy === undefined ? await begin(options) : goOn(copy, options);
   const ended = await rest.finally(() => {
     if (ctx instanceof FunctionContext && !execution.isSuspended) ctx.close();
@@ -105,6 +110,15 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   return payload === undefined ? { case: "noOutput" } : { case: "output", output: payload };
 }
 
+/** How to undo what was done is on its way before anything is told of the end. */
+async function declared(running: unknown, ctx: FunctionContext): Promise<unknown> {
+  try {
+    return await running;
+  } finally {
+    await ctx.rollbacks.declared();
+  }
+}
+
 /** Code at work. */
 interface AtWork {
   readonly ctx: AttemptContext;
@@ -124,7 +138,9 @@ async function begin(options: AttemptOptions): Promise<AtWork> {
     served.inputSchema === undefined
       ? sent
       : await validate(served.inputSchema, sent, `the input of task "${offer.task}"`, false);
-  const rest = inAttemptSpan(offer, () => execution.begin(offer, () => served.handler(ctx, input)));
+  const code = (): unknown => served.handler(ctx, input);
+  const run = ctx instanceof FunctionContext ? (): unknown => declared(code(), ctx) : code;
+  const rest = inAttemptSpan(offer, () => execution.begin(offer, run));
   return { ctx, execution, rest };
 }
 

@@ -6,6 +6,7 @@ import {
   SinkKind,
   SinkSchema,
 } from "@pawl/proto/v1/operation_pb.js";
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { PerformOptions } from "../context.js";
 import { DefinitionInvalid } from "../errors.js";
 import type { Operation } from "../operation.js";
@@ -59,11 +60,31 @@ export async function buildOperationRequest(
   }
   const what = `the payload of operation "${operation.name}"`;
   const checked = await validate(operation.payloadSchema, payload, what, false);
+  return requestOf(operation, {
+    scope,
+    key: key === undefined ? undefined : checkId(key, "key"),
+    target: checkTarget(target),
+    payload: encodeResult(checked, "payload"),
+  });
+}
+
+/** How one performance is named, aimed and filled. */
+export interface RequestParts {
+  readonly scope: NonNullable<PerformOptions["scope"]>;
+  readonly key: string | undefined;
+  readonly target: string;
+  readonly payload: Payload | undefined;
+}
+
+/** The request of one performance, of parts that were checked. */
+export function requestOf(
+  operation: Operation,
+  { scope, key, target, payload }: RequestParts,
+): OperationRequest {
   const request = create(OperationRequestSchema, {
     name: operation.name,
     scope: SCOPES[scope],
-    target: checkTarget(target),
-    payload: encodeResult(checked, "payload"),
+    target,
     sink: create(SinkSchema, {
       kind: SINK_KINDS[operation.sink.kind],
       keyWindowMs: BigInt(operation.sink.keyWindowMs),
@@ -73,8 +94,7 @@ export async function buildOperationRequest(
   if (operation.sink.settleMs !== undefined && request.sink !== undefined) {
     request.sink.settleMs = operation.sink.settleMs;
   }
-  if (key !== undefined) {
-    request.key = checkId(key, "key");
-  }
+  if (payload !== undefined) request.payload = payload;
+  if (key !== undefined) request.key = key;
   return request;
 }

@@ -27,6 +27,7 @@ import { Backoff } from "./backoff.js";
 import { type CallOutcome, callSink, lookUpSink, type RecordedCall } from "./call-sink.js";
 import { decodePayload } from "./codec.js";
 import { fromFailure, toFailure } from "./failure.js";
+import { HeldBack } from "./functions/held-back.js";
 import { monotonicMs } from "./time.js";
 import { attribute, noteReuse } from "./trace.js";
 import { type CallTrace, type Origin, ownOrigin, traceCall } from "./trace-spans.js";
@@ -132,6 +133,8 @@ export class Performance {
           await this.#ledger.awaitResume(answer.value.key);
           timed = await this.#intend();
           break;
+        case "heldBack":
+          throw new HeldBack(answer.value.key);
         case "awaiting": {
           const { status, proposalId, reason, key } = answer.value;
           throw approvalErrorOf(status, { proposalId, reason, operationKey: key });

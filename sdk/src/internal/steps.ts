@@ -1,3 +1,5 @@
+import type { Payload } from "@pawl/proto/v1/payload_pb.js";
+import type { Rollback } from "@pawl/proto/v1/rollback_pb.js";
 import type { StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
 import type { StepOptions, StepRetry, StepScope } from "../context.js";
 import { PawlError, StepFailed } from "../errors.js";
@@ -63,6 +65,14 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
+/** How to undo something, as it is recorded. */
+export interface RollbackStep {
+  readonly name: string;
+  readonly key: string | undefined;
+  readonly value: Payload | undefined;
+  readonly rollback: Rollback;
+}
+
 /** The steps of one attempt: those recorded earlier, and those being made. */
 export class Steps {
   /** Numbers of the records that were sent and are not answered. */
@@ -126,6 +136,13 @@ export class Steps {
 
   #giveBack(taken: string, thrown: unknown): void {
     if (!(thrown instanceof StepFailed)) this.#names.giveBack(taken);
+  }
+
+  /** Records how to undo something, unless it is recorded. */
+  async recordRollback({ name, key, value, rollback }: RollbackStep): Promise<void> {
+    this.#names.take("rollback", rollback.operation, key);
+    if (this.#recorded.has(identityOf(name, key)) || value === undefined) return;
+    this.#record({ name, key, outcome: { value }, isRead: false, rollback });
   }
 
   #reuse(record: StepRecord): unknown {

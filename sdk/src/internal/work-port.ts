@@ -54,7 +54,7 @@ export class WorkPort implements AttemptPort {
     seenThrough: number,
     settle: (answer: ItemAnswer) => void,
   ): void {
-    const { name, key, outcome, isRead } = step;
+    const { name, key, outcome, isRead, rollback } = step;
     const bytes = 500 + ("value" in outcome ? payloadBytes(outcome.value) : 16_384);
     const make = (correlation: number): ItemBody => ({
       kind: "step",
@@ -67,6 +67,7 @@ export class WorkPort implements AttemptPort {
         ...(key === undefined ? {} : { key }),
         seenThrough,
         read: isRead,
+        ...(rollback === undefined ? {} : { rollback }),
         outcome:
           "value" in outcome
             ? { case: "value", value: outcome.value }

@@ -10,6 +10,7 @@ import {
 import { applyOperationEvent } from "./apply/operations.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
+import { applyRollbackBegan } from "./apply/rollback-began.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunRestarted } from "./apply/run-restarted.js";
@@ -147,6 +148,9 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       break;
     case "callsCancelled":
       applyCallsCancelled(run, body.value, meta, hooks);
+      break;
+    case "rollbackBegan":
+      applyRollbackBegan(run, body.value, meta, hooks);
       break;
     case "stepRecorded":
       applyStepRecorded(run, body.value, meta);

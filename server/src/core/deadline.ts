@@ -1,4 +1,5 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { mustStop } from "./lease-standing.js";
 import type { TaskSpec } from "./plan/task-spec.js";
 import type { Run, Task } from "./state.js";
 
@@ -35,7 +36,7 @@ function ownDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined
     case TaskStatus.LEASED:
       return earliest(
         earliest(after(task.leasedAtMs, spec.startToCloseMs), closeDeadline(task, spec)),
-        graceDeadlineMs(run, spec),
+        graceDeadlineMs(run, task, spec),
       );
     default:
       return undefined;
@@ -49,9 +50,9 @@ function nextWhilePausedMs(task: Task, spec: TaskSpec): number | undefined {
     : undefined;
 }
 
-/** When the grace after cancellation is over; undefined when nobody asked the run to stop. */
-export function graceDeadlineMs(run: Run, spec: TaskSpec): number | undefined {
-  return run.cancelRequestedAtMs === 0 ? undefined : run.cancelRequestedAtMs + spec.cancelGraceMs;
+/** When the grace after cancellation is over; undefined when nobody asked the task to stop. */
+export function graceDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
+  return mustStop(run, task) ? run.cancelRequestedAtMs + spec.cancelGraceMs : undefined;
 }
 
 function closeDeadline(task: Task, spec: TaskSpec): number | undefined {

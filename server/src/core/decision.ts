@@ -11,6 +11,7 @@ export type IntentReply =
   | { readonly case: "wait"; readonly operationKey: string; readonly notBeforeMs: number }
   | { readonly case: "review"; readonly operationKey: string; readonly review: number }
   | { readonly case: "paused"; readonly operationKey: string }
+  | { readonly case: "heldBack"; readonly operationKey: string }
   | {
       readonly case: "awaiting";
       readonly operationKey: string;

@@ -10,6 +10,7 @@ import { findNeedlessProposals, findProposalViolations } from "./invariants/prop
 import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
 import { findWaitViolations } from "./invariants/waits.js";
+import { isRollingBack } from "./is-rolling-back.js";
 import type { Run } from "./state.js";
 import { isFinal, isRunOpen, isTaskClosed, runTransitions } from "./transitions.js";
 
@@ -91,7 +92,8 @@ function isUnasked(run: Run, number: number): boolean {
   if (operation === undefined || operation.openReview !== undefined) {
     return false;
   }
-  const isOver = !isRunOpen(run.status) || (task !== undefined && isTaskClosed(task.status));
+  const isLeft = task !== undefined && isTaskClosed(task.status) && !isRollingBack(run, task);
+  const isOver = !isRunOpen(run.status) || isLeft;
   return isOver && (operation.status !== OperationStatus.INTENDED || operation.callOpen);
 }
 

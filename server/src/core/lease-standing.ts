@@ -2,12 +2,17 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { lostLeaseCause } from "./lease-cause.js";
 import type { Rejection } from "./rejection.js";
-import type { Task } from "./state.js";
+import type { Run, Task } from "./state.js";
 import { taskStatusName } from "./transitions.js";
 
 /** True when this lease version holds the task now. */
 export function holds(task: Task, leaseVersion: number): boolean {
   return task.status === TaskStatus.LEASED && task.leaseVersion === leaseVersion;
+}
+
+/** True when the run was asked to stop and this task with it: one that rolls back goes on. */
+export function mustStop(run: Run, task: Task): boolean {
+  return run.cancelRequestedAtMs !== 0 && task.rollsBack === undefined;
 }
 
 /** Refusal of a lease that is not the current one. `held` is the caller's. */

@@ -53,7 +53,8 @@ export function decideRetry(
     retry.nonRetryable.has(failure.kind) ||
     (failure.code !== "" && retry.nonRetryable.has(failure.code));
   if (isFinal) {
-    return end(TaskStatus.FAILED);
+    // What was done and is not undone must not pass unseen.
+    return end(task.rollsBack === undefined ? TaskStatus.FAILED : TaskStatus.NEEDS_REVIEW);
   }
   if (usedAttempts >= retry.attemptsMax) {
     return end(retry.asksWhenExhausted ? TaskStatus.NEEDS_REVIEW : TaskStatus.FAILED);

@@ -15,6 +15,7 @@ import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import type { RollbackShape } from "@pawl/proto/v1/rollback_wire.js";
 
 /** State of an operation. */
 export interface MutableOperation {
@@ -65,6 +66,8 @@ export interface MutableStep {
   seenThrough: number;
   observedAtMs: number;
   eventNumber: number;
+  /** Set for a rollback: which operation, with the value as its content, undoes something. */
+  rollback: RollbackShape | undefined;
 }
 
 /** A review. */

@@ -79,6 +79,8 @@ export interface MutableRun {
   called: CalledTask[];
   /** Task numbers of the called ones by name. */
   calledByName: Map<string, number>;
+  /** Derived: tasks that failed or were cancelled, and of which no rollback began yet. Empty between commands. */
+  rollbacksDue: Set<number>;
   /** Derived: tasks that have ended while tasks that they called are open. */
   endedCallers: Set<number>;
   /** Tasks that have not ended. */
@@ -232,6 +234,10 @@ export interface MutableTask {
   steps: number[];
   /** Derived: number of the open review that asks what becomes of it; undefined: there is none. */
   openReview: number | undefined;
+  /** Number of the task that it rolls back; undefined: it rolls back none. */
+  rollsBack: number | undefined;
+  /** Derived: number of the task that rolls it back; `declared`: it recorded how to, and that was not needed so far; undefined: it recorded nothing of that. */
+  rollback: number | "declared" | undefined;
 }
 
 /** Derived: what a task called. */

@@ -1,8 +1,7 @@
 import { findTask } from "../core/decide/find.js";
-import { leaseLost } from "../core/lease-standing.js";
+import { leaseLost, mustStop } from "../core/lease-standing.js";
 import { limits } from "../core/limits.js";
 import { invalidField, notFound } from "../core/rejection.js";
-import type { Run } from "../core/state.js";
 import type { DurableAnswers } from "./durable-answers.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
@@ -24,9 +23,9 @@ export class NamedLeases {
     task: string,
     leaseVersion: number,
   ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
-    const { lease, run } = await this.#find(target, task, leaseVersion);
+    const { lease, isStopping } = await this.#find(target, task, leaseVersion);
     this.#loop.work.leases.renew(lease);
-    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+    return { leaseMs: lease.leaseMs, cancelRequested: isStopping };
   }
 
   async progress(
@@ -34,10 +33,10 @@ export class NamedLeases {
     task: string,
     report: { leaseVersion: number; progress: Uint8Array },
   ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
-    const { lease, run } = await this.#find(target, task, report.leaseVersion);
+    const { lease, isStopping } = await this.#find(target, task, report.leaseVersion);
     lease.progress = report.progress;
     this.#loop.work.leases.renew(lease);
-    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+    return { leaseMs: lease.leaseMs, cancelRequested: isStopping };
   }
 
   async emit(
@@ -45,7 +44,7 @@ export class NamedLeases {
     task: string,
     emitted: { leaseVersion: number; chunks: readonly EmittedChunk[] },
   ): Promise<{ leaseMs: number; cancelRequested: boolean }> {
-    const { lease, run } = await this.#find(target, task, emitted.leaseVersion);
+    const { lease, isStopping } = await this.#find(target, task, emitted.leaseVersion);
     const { leases, output } = this.#loop.work;
     const refusal = output.refusal(lease, emitted.chunks);
     if (refusal !== undefined) {
@@ -56,14 +55,14 @@ export class NamedLeases {
     for (const chunk of emitted.chunks) {
       output.emit(lease, chunk);
     }
-    return { leaseMs: lease.leaseMs, cancelRequested: run.cancelRequestedAtMs !== 0 };
+    return { leaseMs: lease.leaseMs, cancelRequested: isStopping };
   }
 
   async #find(
     target: Target,
     name: string,
     leaseVersion: number,
-  ): Promise<{ lease: Lease; run: Run }> {
+  ): Promise<{ lease: Lease; isStopping: boolean }> {
     const { run, number } = await this.#answers.load(target);
     const found = findTask(run, name);
     if (found === undefined) {
@@ -74,6 +73,6 @@ export class NamedLeases {
     if (lease?.leaseVersion !== leaseVersion) {
       throw new RejectionError(leaseLost(task, leaseVersion));
     }
-    return { lease, run };
+    return { lease, isStopping: mustStop(run, task) };
   }
 }

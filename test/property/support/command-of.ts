@@ -161,6 +161,7 @@ function reportOf(
         failure: move.pick === 5 ? says : undefined,
         seenThrough: 0,
         read: move.pick > 6,
+        rollback: move.pick % 4 === 2 ? { operation: "undo", target: "till" } : undefined,
       };
   }
 }

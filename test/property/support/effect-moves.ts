@@ -22,10 +22,13 @@ export function intentOf(run: Run, move: Move): IntendOperation {
   const isLedger = run.kind === "ledger";
   const sinkKind = isLedger ? oneOf(sinks, move.which) : oneOf(sinks, move.pick);
   const isOfRun = move.pick >= 9;
+  const lease = isLedger ? undefined : leaseOf(run, move);
+  const rollsBack = run.tasks[Number(lease?.task ?? -1)]?.rollsBack !== undefined;
   return {
     kind: "IntendOperation",
     namespace: "default",
-    lease: isLedger ? undefined : leaseOf(run, move),
+    lease,
+    rollback: rollsBack ? move.pick % 3 !== 0 : move.pick === 11,
     // Now and then the latest id again: a resent intent.
     intentId: move.pick % 4 === 0 ? (run.operations[0]?.intentId ?? "i0") : `i${run.eventCount}`,
     name: isLedger ? "pay" : `op${sinkKind}`,

@@ -33,6 +33,7 @@ export type IntentAnswer =
   | { readonly case: "wait"; readonly key: string; readonly notBeforeMs: number }
   | { readonly case: "review"; readonly key: string }
   | { readonly case: "paused"; readonly key: string }
+  | { readonly case: "heldBack"; readonly key: string }
   | {
       readonly case: "awaiting";
       readonly key: string;
@@ -92,8 +93,8 @@ function intentOf(
     return undefined;
   }
   const key = reply.operationKey;
-  if (reply.case === "paused") {
-    return { case: "paused", key };
+  if (reply.case === "paused" || reply.case === "heldBack") {
+    return { case: reply.case, key };
   }
   if (reply.case === "awaiting") {
     const { proposal, status } = reply;

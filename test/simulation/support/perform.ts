@@ -101,6 +101,8 @@ export class Performance {
           await this.#ledger.awaitResume();
           timed = await this.#ledger.intend(this.#intentId);
           break;
+        case "heldBack":
+          throw new Stopped("what was done is rolled back");
         case "awaiting":
           if (answer.status !== ProposalStatus.PENDING) {
             throw new Stopped(`its proposal is ${answer.status}`);

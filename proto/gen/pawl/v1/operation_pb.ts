@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/operation.proto.
  */
 export const file_pawl_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyKFAgoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDRITCgtwcm9wb3NhbF9pZBgIIAEoCRIjCgZndWFyZHMYCSADKAsyEy5wYXdsLnYxLkd1YXJkVmFsdWVCBgoEX2tleSIpCgpHdWFyZFZhbHVlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkibgoHUHJvY2VlZBILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2NhbGxfbXMYBCABKA0SFAoMcGxhbl92ZXJzaW9uGAUgASgNIpACCgVSZXVzZRIiCgZyZXN1bHQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2FsGAIgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJQoJYWJhbmRvbmVkGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASLwoLb2JzZXJ2ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2tleRgFIAEoCRISCgpyZWNvbmNpbGVkGAYgASgIEhkKDHNlZW5fdGhyb3VnaBgHIAEoDUgBiAEBEg4KBm51bWJlchgIIAEoDUIJCgdvdXRjb21lQg8KDV9zZWVuX3Rocm91Z2gioQEKBkxvb2tVcBIvCgtpbnRlbmRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbm90X2JlZm9yZV9tcxgCIAEoDRILCgNrZXkYAyABKAkSDAoEdXVpZBgEIAEoCRIhCgdwYXlsb2FkGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCWludGVudF9pZBgGIAEoCSIqCgRXYWl0EhUKDW5vdF9iZWZvcmVfbXMYASABKA0SCwoDa2V5GAIgASgJIi0KC0F3YWl0UmV2aWV3EhEKCXJldmlld19pZBgBIAEoCRILCgNrZXkYAiABKAkiagoNQXdhaXRQcm9wb3NhbBITCgtwcm9wb3NhbF9pZBgBIAEoCRILCgNrZXkYAiABKAkSJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIOCgZyZWFzb24YBCABKAkimAIKDEludGVudEFuc3dlchIjCgdwcm9jZWVkGAEgASgLMhAucGF3bC52MS5Qcm9jZWVkSAASHwoFcmV1c2UYAiABKAsyDi5wYXdsLnYxLlJldXNlSAASIgoHbG9va191cBgDIAEoCzIPLnBhd2wudjEuTG9va1VwSAASHQoEd2FpdBgEIAEoCzINLnBhd2wudjEuV2FpdEgAEiYKBnJldmlldxgFIAEoCzIULnBhd2wudjEuQXdhaXRSZXZpZXdIABIhCgZwYXVzZWQYByABKAsyDy5wYXdsLnYxLlBhdXNlZEgAEioKCGF3YWl0aW5nGAYgASgLMhYucGF3bC52MS5Bd2FpdFByb3Bvc2FsSABCCAoGYW5zd2VyIhUKBlBhdXNlZBILCgNrZXkYASABKAkirAEKC09ic2VydmF0aW9uEiIKBnJlc3VsdBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiMKB3JlZnVzZWQYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmVIABIkCghub3Rfc2VudBgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiMKB3Vua25vd24YBCABKAsyEC5wYXdsLnYxLkZhaWx1cmVIAEIJCgdvdXRjb21lIoYBCg5SZWNvbmNpbGlhdGlvbhIhCgVmb3VuZBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEiEKBmFic2VudBgCIAEoCzIPLnBhd2wudjEuQWJzZW50SAASIwoHdW5rbm93bhgDIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgkKB2ZpbmRpbmciCAoGQWJzZW50IuoECglPcGVyYXRpb24SCwoDa2V5GAEgASgJEgwKBHV1aWQYAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEg4KBnJ1bl9pZBgEIAEoCRIMCgR0YXNrGAUgASgJEgwKBG5hbWUYBiABKAkSJgoFc2NvcGUYByABKA4yFy5wYXdsLnYxLk9wZXJhdGlvblNjb3BlEhoKDWRpc2NyaW1pbmF0b3IYCCABKAlIAIgBARIOCgZ0YXJnZXQYCSABKAkSKAoGc3RhdHVzGAogASgOMhgucGF3bC52MS5PcGVyYXRpb25TdGF0dXMSDwoHdmVyc2lvbhgLIAEoDRITCgtmaW5nZXJwcmludBgMIAEoDBIkCglzaW5rX2tpbmQYDSABKA4yES5wYXdsLnYxLlNpbmtLaW5kEi8KC2ludGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjYWxscxgPIAEoDRIuCgpzZXR0bGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZWNvbmNpbGVkGBEgASgIEiEKB3BheWxvYWQYEiABKAsyEC5wYXdsLnYxLlBheWxvYWQSIAoGcmVzdWx0GBMgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYFCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSEQoJcmV2aWV3X2lkGBUgASgJEhMKC3Byb3Bvc2FsX2lkGBYgASgJEhMKC3RyYWNlcGFyZW50GBcgASgJQhAKDl9kaXNjcmltaW5hdG9yKnEKCFNpbmtLaW5kEhkKFVNJTktfS0lORF9VTlNQRUNJRklFRBAAEhgKFFNJTktfS0lORF9JREVNUE9URU5UEAESGgoWU0lOS19LSU5EX1JFQ09OQ0lMQUJMRRACEhQKEFNJTktfS0lORF9PUEFRVUUQAyqDAQoOT3BlcmF0aW9uU2NvcGUSHwobT1BFUkFUSU9OX1NDT1BFX1VOU1BFQ0lGSUVEEAASGAoUT1BFUkFUSU9OX1NDT1BFX1RBU0sQARIXChNPUEVSQVRJT05fU0NPUEVfUlVOEAISHQoZT1BFUkFUSU9OX1NDT1BFX05BTUVTUEFDRRADKvEBCg9PcGVyYXRpb25TdGF0dXMSIAocT1BFUkFUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGU9QRVJBVElPTl9TVEFUVVNfSU5URU5ERUQQARIdChlPUEVSQVRJT05fU1RBVFVTX0lOX0RPVUJUEAISHQoZT1BFUkFUSU9OX1NUQVRVU19PQlNFUlZFRBADEhwKGE9QRVJBVElPTl9TVEFUVVNfUkVGVVNFRBAEEiEKHU9QRVJBVElPTl9TVEFUVVNfTkVFRFNfUkVWSUVXEAUSHgoaT1BFUkFUSU9OX1NUQVRVU19BQkFORE9ORUQQBmIGcHJvdG8z", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload, file_pawl_v1_proposal_status]);
+  fileDesc("ChdwYXdsL3YxL29wZXJhdGlvbi5wcm90bxIHcGF3bC52MSJkCgRTaW5rEh8KBGtpbmQYASABKA4yES5wYXdsLnYxLlNpbmtLaW5kEhUKDWtleV93aW5kb3dfbXMYAiABKAQSFgoJc2V0dGxlX21zGAMgASgNSACIAQFCDAoKX3NldHRsZV9tcyKXAgoQT3BlcmF0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEiYKBXNjb3BlGAIgASgOMhcucGF3bC52MS5PcGVyYXRpb25TY29wZRIQCgNrZXkYAyABKAlIAIgBARIOCgZ0YXJnZXQYBCABKAkSIQoHcGF5bG9hZBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIbCgRzaW5rGAYgASgLMg0ucGF3bC52MS5TaW5rEhcKD2NhbGxfdGltZW91dF9tcxgHIAEoDRITCgtwcm9wb3NhbF9pZBgIIAEoCRIjCgZndWFyZHMYCSADKAsyEy5wYXdsLnYxLkd1YXJkVmFsdWUSEAoIcm9sbGJhY2sYCiABKAhCBgoEX2tleSIpCgpHdWFyZFZhbHVlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkibgoHUHJvY2VlZBILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB2NhbGxfbXMYBCABKA0SFAoMcGxhbl92ZXJzaW9uGAUgASgNIpACCgVSZXVzZRIiCgZyZXN1bHQYASABKAsyEC5wYXdsLnYxLlBheWxvYWRIABIjCgdyZWZ1c2FsGAIgASgLMhAucGF3bC52MS5GYWlsdXJlSAASJQoJYWJhbmRvbmVkGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASLwoLb2JzZXJ2ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2tleRgFIAEoCRISCgpyZWNvbmNpbGVkGAYgASgIEhkKDHNlZW5fdGhyb3VnaBgHIAEoDUgBiAEBEg4KBm51bWJlchgIIAEoDUIJCgdvdXRjb21lQg8KDV9zZWVuX3Rocm91Z2gioQEKBkxvb2tVcBIvCgtpbnRlbmRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbm90X2JlZm9yZV9tcxgCIAEoDRILCgNrZXkYAyABKAkSDAoEdXVpZBgEIAEoCRIhCgdwYXlsb2FkGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCWludGVudF9pZBgGIAEoCSIqCgRXYWl0EhUKDW5vdF9iZWZvcmVfbXMYASABKA0SCwoDa2V5GAIgASgJIi0KC0F3YWl0UmV2aWV3EhEKCXJldmlld19pZBgBIAEoCRILCgNrZXkYAiABKAkiagoNQXdhaXRQcm9wb3NhbBITCgtwcm9wb3NhbF9pZBgBIAEoCRILCgNrZXkYAiABKAkSJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIOCgZyZWFzb24YBCABKAkiwAIKDEludGVudEFuc3dlchIjCgdwcm9jZWVkGAEgASgLMhAucGF3bC52MS5Qcm9jZWVkSAASHwoFcmV1c2UYAiABKAsyDi5wYXdsLnYxLlJldXNlSAASIgoHbG9va191cBgDIAEoCzIPLnBhd2wudjEuTG9va1VwSAASHQoEd2FpdBgEIAEoCzINLnBhd2wudjEuV2FpdEgAEiYKBnJldmlldxgFIAEoCzIULnBhd2wudjEuQXdhaXRSZXZpZXdIABIhCgZwYXVzZWQYByABKAsyDy5wYXdsLnYxLlBhdXNlZEgAEioKCGF3YWl0aW5nGAYgASgLMhYucGF3bC52MS5Bd2FpdFByb3Bvc2FsSAASJgoJaGVsZF9iYWNrGAggASgLMhEucGF3bC52MS5IZWxkQmFja0gAQggKBmFuc3dlciIXCghIZWxkQmFjaxILCgNrZXkYASABKAkiFQoGUGF1c2VkEgsKA2tleRgBIAEoCSKsAQoLT2JzZXJ2YXRpb24SIgoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIwoHcmVmdXNlZBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAEiQKCG5vdF9zZW50GAMgASgLMhAucGF3bC52MS5GYWlsdXJlSAASIwoHdW5rbm93bhgEIAEoCzIQLnBhd2wudjEuRmFpbHVyZUgAQgkKB291dGNvbWUihgEKDlJlY29uY2lsaWF0aW9uEiEKBWZvdW5kGAEgASgLMhAucGF3bC52MS5QYXlsb2FkSAASIQoGYWJzZW50GAIgASgLMg8ucGF3bC52MS5BYnNlbnRIABIjCgd1bmtub3duGAMgASgLMhAucGF3bC52MS5GYWlsdXJlSABCCQoHZmluZGluZyIICgZBYnNlbnQi6gQKCU9wZXJhdGlvbhILCgNrZXkYASABKAkSDAoEdXVpZBgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDgoGcnVuX2lkGAQgASgJEgwKBHRhc2sYBSABKAkSDAoEbmFtZRgGIAEoCRImCgVzY29wZRgHIAEoDjIXLnBhd2wudjEuT3BlcmF0aW9uU2NvcGUSGgoNZGlzY3JpbWluYXRvchgIIAEoCUgAiAEBEg4KBnRhcmdldBgJIAEoCRIoCgZzdGF0dXMYCiABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAsgASgNEhMKC2ZpbmdlcnByaW50GAwgASgMEiQKCXNpbmtfa2luZBgNIAEoDjIRLnBhd2wudjEuU2lua0tpbmQSLwoLaW50ZW5kZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNhbGxzGA8gASgNEi4KCnNldHRsZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlY29uY2lsZWQYESABKAgSIQoHcGF5bG9hZBgSIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIgCgZyZXN1bHQYEyABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHZmFpbHVyZRgUIAEoCzIQLnBhd2wudjEuRmFpbHVyZRIRCglyZXZpZXdfaWQYFSABKAkSEwoLcHJvcG9zYWxfaWQYFiABKAkSEwoLdHJhY2VwYXJlbnQYFyABKAlCEAoOX2Rpc2NyaW1pbmF0b3IqcQoIU2lua0tpbmQSGQoVU0lOS19LSU5EX1VOU1BFQ0lGSUVEEAASGAoUU0lOS19LSU5EX0lERU1QT1RFTlQQARIaChZTSU5LX0tJTkRfUkVDT05DSUxBQkxFEAISFAoQU0lOS19LSU5EX09QQVFVRRADKoMBCg5PcGVyYXRpb25TY29wZRIfChtPUEVSQVRJT05fU0NPUEVfVU5TUEVDSUZJRUQQABIYChRPUEVSQVRJT05fU0NPUEVfVEFTSxABEhcKE09QRVJBVElPTl9TQ09QRV9SVU4QAhIdChlPUEVSQVRJT05fU0NPUEVfTkFNRVNQQUNFEAMq8QEKD09wZXJhdGlvblN0YXR1cxIgChxPUEVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZT1BFUkFUSU9OX1NUQVRVU19JTlRFTkRFRBABEh0KGU9QRVJBVElPTl9TVEFUVVNfSU5fRE9VQlQQAhIdChlPUEVSQVRJT05fU1RBVFVTX09CU0VSVkVEEAMSHAoYT1BFUkFUSU9OX1NUQVRVU19SRUZVU0VEEAQSIQodT1BFUkFUSU9OX1NUQVRVU19ORUVEU19SRVZJRVcQBRIeChpPUEVSQVRJT05fU1RBVFVTX0FCQU5ET05FRBAGYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload, file_pawl_v1_proposal_status]);
 
 /**
  * Properties of the sink that the kernel needs.
@@ -126,6 +126,13 @@ export type OperationRequest = Message<"pawl.v1.OperationRequest"> & {
    * @generated from field: repeated pawl.v1.GuardValue guards = 9;
    */
   guards: GuardValue[];
+
+  /**
+   * True: it undoes something, under the lease of a task that rolls back. It waits while another operation of the run is unsettled.
+   *
+   * @generated from field: bool rollback = 10;
+   */
+  rollback: boolean;
 };
 
 /**
@@ -514,6 +521,14 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
      */
     value: AwaitProposal;
     case: "awaiting";
+  } | {
+    /**
+     * What the task did is rolled back, so this is not begun.
+     *
+     * @generated from field: pawl.v1.HeldBack held_back = 8;
+     */
+    value: HeldBack;
+    case: "heldBack";
   } | { case: undefined; value?: undefined };
 };
 
@@ -523,6 +538,27 @@ export type IntentAnswer = Message<"pawl.v1.IntentAnswer"> & {
  */
 export const IntentAnswerSchema: GenMessage<IntentAnswer> = /*@__PURE__*/
   messageDesc(file_pawl_v1_operation, 9);
+
+/**
+ * The task rolls back what another one did: what that one had not begun, or what turned out to have had no effect, is not called any more. Nothing was intended.
+ *
+ * @generated from message pawl.v1.HeldBack
+ */
+export type HeldBack = Message<"pawl.v1.HeldBack"> & {
+  /**
+   * The operation key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message pawl.v1.HeldBack.
+ * Use `create(HeldBackSchema)` to create a new message.
+ */
+export const HeldBackSchema: GenMessage<HeldBack> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_operation, 10);
 
 /**
  * The run is paused: nothing was recorded, and the sink must not be called. Give the task back (ReleaseTask uses no attempt); it is offered again when the run is
@@ -544,7 +580,7 @@ export type Paused = Message<"pawl.v1.Paused"> & {
  * Use `create(PausedSchema)` to create a new message.
  */
 export const PausedSchema: GenMessage<Paused> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 10);
+  messageDesc(file_pawl_v1_operation, 11);
 
 /**
  * How one call of the sink ended.
@@ -597,7 +633,7 @@ export type Observation = Message<"pawl.v1.Observation"> & {
  * Use `create(ObservationSchema)` to create a new message.
  */
 export const ObservationSchema: GenMessage<Observation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 11);
+  messageDesc(file_pawl_v1_operation, 12);
 
 /**
  * What a look-up at the sink found.
@@ -642,7 +678,7 @@ export type Reconciliation = Message<"pawl.v1.Reconciliation"> & {
  * Use `create(ReconciliationSchema)` to create a new message.
  */
 export const ReconciliationSchema: GenMessage<Reconciliation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 12);
+  messageDesc(file_pawl_v1_operation, 13);
 
 /**
  * The sink has no trace of the effect.
@@ -657,7 +693,7 @@ export type Absent = Message<"pawl.v1.Absent"> & {
  * Use `create(AbsentSchema)` to create a new message.
  */
 export const AbsentSchema: GenMessage<Absent> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 13);
+  messageDesc(file_pawl_v1_operation, 14);
 
 /**
  * One operation as a client sees it.
@@ -832,7 +868,7 @@ export type Operation = Message<"pawl.v1.Operation"> & {
  * Use `create(OperationSchema)` to create a new message.
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_operation, 14);
+  messageDesc(file_pawl_v1_operation, 15);
 
 /**
  * What is known of a sink's behaviour when a call is repeated.

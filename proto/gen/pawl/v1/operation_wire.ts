@@ -89,6 +89,7 @@ export interface OperationRequestShape {
   callTimeoutMs: number;
   proposalId: string;
   guards: GuardValueShape[];
+  rollback: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.OperationRequest`. */
@@ -133,6 +134,10 @@ export function writeOperationRequest(w: WireWriter, m: OperationRequestShape): 
     writeGuardValue(w, item);
     w.end(at);
   }
+  if (m.rollback) {
+    w.tag(80);
+    w.bool(m.rollback);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.OperationRequest` up to `end`, which is the reader's limit. */
@@ -146,6 +151,7 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
   let callTimeoutMs: number = 0;
   let proposalId: string = "";
   const guards: GuardValueShape[] = [];
+  let rollback: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -178,6 +184,9 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
         guards.push(readGuardValue(r, r.enter()));
         r.leave(end);
         break;
+      case 80:
+        rollback = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -192,6 +201,7 @@ export function readOperationRequest(r: WireReader, end: number): OperationReque
     callTimeoutMs,
     proposalId,
     guards,
+    rollback,
   };
 }
 
@@ -764,6 +774,7 @@ export interface IntentAnswerShape {
     | { case: "review"; value: AwaitReviewShape }
     | { case: "paused"; value: PausedShape }
     | { case: "awaiting"; value: AwaitProposalShape }
+    | { case: "heldBack"; value: HeldBackShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -819,6 +830,13 @@ export function writeIntentAnswer(w: WireWriter, m: IntentAnswerShape): void {
       w.end(at);
       break;
     }
+    case "heldBack": {
+      w.tag(66);
+      const at = w.begin();
+      writeHeldBack(w, m.answer.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -856,6 +874,10 @@ export function readIntentAnswer(r: WireReader, end: number): IntentAnswerShape 
         answer = { case: "paused", value: readPaused(r, r.enter()) };
         r.leave(end);
         break;
+      case 66:
+        answer = { case: "heldBack", value: readHeldBack(r, r.enter()) };
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -876,6 +898,50 @@ export function encodeIntentAnswer(m: IntentAnswerShape): Uint8Array {
 export function decodeIntentAnswer(bytes: Uint8Array): IntentAnswerShape {
   const r = new WireReader(bytes);
   return readIntentAnswer(r, r.limit);
+}
+
+/** A plain `pawl.v1.HeldBack`; its fields are described in operation_pb.ts. */
+export interface HeldBackShape {
+  key: string;
+}
+
+/** Appends the fields of a `pawl.v1.HeldBack`. */
+export function writeHeldBack(w: WireWriter, m: HeldBackShape): void {
+  if (m.key !== "") {
+    w.tag(10);
+    w.string(m.key);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.HeldBack` up to `end`, which is the reader's limit. */
+export function readHeldBack(r: WireReader, end: number): HeldBackShape {
+  let key: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        key = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    key,
+  };
+}
+
+/** Encodes a `pawl.v1.HeldBack` into bytes of its own. */
+export function encodeHeldBack(m: HeldBackShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeHeldBack(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.HeldBack`; its bytes fields are views of `bytes`. */
+export function decodeHeldBack(bytes: Uint8Array): HeldBackShape {
+  const r = new WireReader(bytes);
+  return readHeldBack(r, r.limit);
 }
 
 /** A plain `pawl.v1.Paused`; its fields are described in operation_pb.ts. */

@@ -8,6 +8,8 @@ import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
 import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
+import type { RollbackShape } from "./rollback_wire.js";
+import { readRollback, writeRollback } from "./rollback_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { ObligationStatus, ParentClose } from "./obligation_pb.js";
 import type { RunStatus } from "./run_pb.js";
@@ -423,6 +425,7 @@ export interface StepRecordShape {
   observedAtMs: number;
   seenThrough: number;
   number: number;
+  rollback?: RollbackShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StepRecord`. */
@@ -457,6 +460,12 @@ export function writeStepRecord(w: WireWriter, m: StepRecordShape): void {
     w.tag(56);
     w.varint32(m.number);
   }
+  if (m.rollback !== undefined) {
+    w.tag(66);
+    const at = w.begin();
+    writeRollback(w, m.rollback);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StepRecord` up to `end`, which is the reader's limit. */
@@ -468,6 +477,7 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
   let observedAtMs: number = 0;
   let seenThrough: number = 0;
   let number: number = 0;
+  let rollback: RollbackShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -493,6 +503,10 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
       case 56:
         number = r.varint32();
         break;
+      case 66:
+        rollback = readRollback(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -505,6 +519,7 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
     observedAtMs,
     seenThrough,
     number,
+    rollback,
   };
 }
 
@@ -519,6 +534,63 @@ export function encodeStepRecord(m: StepRecordShape): Uint8Array {
 export function decodeStepRecord(bytes: Uint8Array): StepRecordShape {
   const r = new WireReader(bytes);
   return readStepRecord(r, r.limit);
+}
+
+/** A plain `pawl.v1.RollingBack`; its fields are described in worker_service_pb.ts. */
+export interface RollingBackShape {
+  task: string;
+  failure?: FailureShape | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.RollingBack`. */
+export function writeRollingBack(w: WireWriter, m: RollingBackShape): void {
+  if (m.task !== "") {
+    w.tag(10);
+    w.string(m.task);
+  }
+  if (m.failure !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeFailure(w, m.failure);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.RollingBack` up to `end`, which is the reader's limit. */
+export function readRollingBack(r: WireReader, end: number): RollingBackShape {
+  let task: string = "";
+  let failure: FailureShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        task = r.string();
+        break;
+      case 18:
+        failure = readFailure(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    failure,
+  };
+}
+
+/** Encodes a `pawl.v1.RollingBack` into bytes of its own. */
+export function encodeRollingBack(m: RollingBackShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRollingBack(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.RollingBack`; its bytes fields are views of `bytes`. */
+export function decodeRollingBack(bytes: Uint8Array): RollingBackShape {
+  const r = new WireReader(bytes);
+  return readRollingBack(r, r.limit);
 }
 
 /** A plain `pawl.v1.TimerOutcome`; its fields are described in worker_service_pb.ts. */
@@ -1232,6 +1304,7 @@ export interface OfferShape {
   outcomes: WaitOutcomeShape[];
   openCalls: string[];
   warm: boolean;
+  rollingBack?: RollingBackShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.Offer`. */
@@ -1326,6 +1399,12 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     w.tag(216);
     w.bool(m.warm);
   }
+  if (m.rollingBack !== undefined) {
+    w.tag(226);
+    const at = w.begin();
+    writeRollingBack(w, m.rollingBack);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -1351,6 +1430,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   const outcomes: WaitOutcomeShape[] = [];
   const openCalls: string[] = [];
   let warm: boolean = false;
+  let rollingBack: RollingBackShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1420,6 +1500,10 @@ export function readOffer(r: WireReader, end: number): OfferShape {
       case 216:
         warm = r.bool();
         break;
+      case 226:
+        rollingBack = readRollingBack(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1446,6 +1530,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     outcomes,
     openCalls,
     warm,
+    rollingBack,
   };
 }
 
@@ -1476,6 +1561,7 @@ export interface StepItemShape {
     | { case: undefined; value?: undefined };
   seenThrough: number;
   read: boolean;
+  rollback?: RollbackShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StepItem`. */
@@ -1522,6 +1608,12 @@ export function writeStepItem(w: WireWriter, m: StepItemShape): void {
     w.tag(72);
     w.bool(m.read);
   }
+  if (m.rollback !== undefined) {
+    w.tag(82);
+    const at = w.begin();
+    writeRollback(w, m.rollback);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StepItem` up to `end`, which is the reader's limit. */
@@ -1534,6 +1626,7 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
   let outcome: StepItemShape["outcome"] = { case: undefined, value: undefined };
   let seenThrough: number = 0;
   let read: boolean = false;
+  let rollback: RollbackShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1565,6 +1658,10 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
       case 72:
         read = r.bool();
         break;
+      case 82:
+        rollback = readRollback(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1578,6 +1675,7 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
     outcome,
     seenThrough,
     read,
+    rollback,
   };
 }
 

@@ -16,6 +16,7 @@ import type {
   CallOptions,
   MapItem,
   MapOptions,
+  RollbackOptions,
   Winner,
   WorkflowContext,
 } from "../../workflow-context.js";
@@ -36,12 +37,14 @@ import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { Calls } from "./calls.js";
-import { contestOf } from "./contest.js";
+import { type ContestParts, contest } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
 import { FunctionLedger } from "./function-ledger.js";
+import { HeldBack } from "./held-back.js";
 import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
 import type { Place } from "./place.js";
+import { Rollbacks, type Undoing } from "./rollbacks.js";
 import { scopedCall } from "./scoped-call.js";
 import {
   bounded,
@@ -63,13 +66,23 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   #calls: Calls;
   readonly #names = new Names();
   readonly #openCalls: ReadonlySet<string>;
+  readonly #contestants: ContestParts = {
+    record: (name, winner) => this.step(name, () => winner),
+    assertGoesOn: () => this.#assertGoesOn(),
+  };
   /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
   readonly #root: string;
 
   #recordBytes: number;
+  /** How to undo what it does. */
+  readonly rollbacks: Rollbacks = new Rollbacks((error) => this.options.state.fail(error));
+  /** Set while what it did is undone: it begins nothing then. */
+  protected readonly undoing: Undoing | undefined;
+  protected doubted: unknown;
 
-  constructor(options: AttemptContextOptions) {
+  constructor(options: AttemptContextOptions, undoing?: Undoing) {
     super(options);
+    this.undoing = undoing;
     const { offer, state } = options;
     this.#openCalls = new Set(offer.openCalls);
     this.#root = offer.task === MAIN_TASK ? "" : offer.task;
@@ -89,6 +102,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
         this.#calls.flush();
         this.options.onSuspend(suspension);
       },
+      onIdle: undoing?.onIdle,
     });
     this.#recordBytes = bytesOf(offer);
     state.seenThrough = 0;
@@ -143,14 +157,33 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   protected override makeStep<T>(step: StepToMake): Promise<T> {
     const key = typeof step.first === "function" ? undefined : step.first.key;
     const name = scopedName(scopeOf(this), step.name);
+    const recorded = this.recordedStep(name, key);
     return this.#own(
       (place) => super.beginStep<T>({ ...step, name, onRecord: () => place.record() }),
-      this.#recordedStep(name, key),
+      recorded,
     );
   }
 
+  onRollback<Sent, Result>(
+    operation: Operation<Sent, Result>,
+    payload: Sent,
+    options: RollbackOptions,
+  ): void {
+    if (this.#isForgotten()) return;
+    const what = `rollback "${operation.name}"`;
+    const misplaced = this.insideStep(what);
+    if (misplaced !== undefined) throw misplaced;
+    this.options.state.assertUsable(what);
+    this.rollbacks.note(operation);
+    if (this.undoing !== undefined) return;
+    this.steps ??= this.newSteps();
+    const call = { operation, payload, options: this.#scopedOptions(options) };
+    const { steps } = this;
+    void this.#turns.blocking(() => this.rollbacks.declare(call, steps));
+  }
+
   /** The place of a step that was recorded earlier. */
-  #recordedStep(name: string, key: string | undefined): OrderKey | undefined {
+  protected recordedStep(name: string, key: string | undefined): OrderKey | undefined {
     this.steps ??= this.newSteps();
     const record = this.steps.find(name, key);
     return record && { after: record.seenThrough, isOwn: true, number: record.number };
@@ -179,16 +212,22 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   ): Promise<Result> {
     const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
     const name = scopedName(`$order/${scope}`, operation.name);
-    const recorded = this.#recordedStep(name, key);
+    const recorded = this.recordedStep(name, key);
     return this.#own(async (place) => {
       place.hold();
       const ledger = new FunctionLedger(this.ledgerOf(scope), { place, scope });
+      const make = async (): Promise<OperationRequest> => {
+        await this.rollbacks.declared();
+        return makeRequest();
+      };
       try {
-        return await super.performAs<Result>(operation, options, makeRequest, ledger);
+        return await super.performAs<Result>(operation, options, make, ledger);
+      } catch (error) {
+        if (!ledger.isSettled && !(error instanceof HeldBack)) this.doubted ??= error;
+        throw error;
       } finally {
-        if (recorded !== undefined || (ledger.isSettled && place.isLate)) {
-          await this.#recordPlace(place, name, key);
-        }
+        const isNeeded = ledger.isSettled && place.isLate && this.undoing === undefined;
+        if (recorded !== undefined || isNeeded) await this.#recordPlace(place, name, key);
       }
     }, recorded);
   }
@@ -298,7 +337,8 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       this.#root === "" || path === "" ? `${this.#root}${path}` : `${this.#root}/${path}`;
     const name = callName(around, task.name, key);
     this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
-    if (!this.#openCalls.has(name) && !this.#turns.hasEnded(name)) {
+    const isOld = this.#openCalls.has(name) || this.#turns.hasEnded(name);
+    if (!isOld && this.undoing === undefined) {
       const what = `the input of task "${task.name}"`;
       const checked =
         task.inputSchema === undefined || input === undefined
@@ -380,7 +420,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     for (const { isCall, name, key } of scopes.flatMap((scope) => scope.giveUp())) {
       if (isCall) {
         this.#turns.forgetCall(name);
-        this.#calls.cancel(name);
+        if (this.undoing === undefined) this.#calls.cancel(name);
       } else {
         this.#turns.forgetWait(name, key);
       }
@@ -397,28 +437,14 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     name: string,
     entries: Entries,
   ): Promise<Winner<Entries>> {
-    return this.#first("race", name, entries, (contest) => Promise.race(contest));
+    return contest("race", { name, entries }, this.#contestants);
   }
 
   any<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
     name: string,
     entries: Entries,
   ): Promise<Winner<Entries>> {
-    return this.#first("any", name, entries, (contest) => Promise.any(contest));
-  }
-
-  /** Who wins is recorded: code that runs again waits for the same one. */
-  async #first<Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
-    kind: "race" | "any",
-    name: string,
-    entries: Entries,
-    decide: (contest: readonly Promise<string>[]) => Promise<string>,
-  ): Promise<Winner<Entries>> {
-    const contest = contestOf(kind, name, entries);
-    const winner = await decide(contest).finally(() => this.#assertGoesOn());
-    const recorded: string = await this.step(`$${kind}/${name}`, () => winner);
-    const value = await entries[recorded];
-    return { winner: recorded, value } as Winner<Entries>;
+    return contest("any", { name, entries }, this.#contestants);
   }
 
   async now(name: string): Promise<Date> {

@@ -5,6 +5,7 @@ import { promised } from "../quiet.js";
 import { monotonicMs, startTimer, type Timer } from "../time.js";
 import type { Waiting } from "../waiting.js";
 import type { Suspension, WaitCall } from "../waits.js";
+import { HeldBack } from "./held-back.js";
 import { compareKeys, LIVE_NUMBERS, type OrderKey } from "./order-key.js";
 import { Place, type PlaceTurns } from "./place.js";
 import { ReadyHeap } from "./ready-heap.js";
@@ -26,6 +27,8 @@ export interface TurnsOptions {
   readonly given: (number: number) => void;
   /** Told when the function waits and has nothing else to do: its task is given back. */
   readonly suspended: (suspension: Suspension) => void;
+  /** Set when nothing may begin: told whenever nothing is left to give and nothing runs. */
+  readonly onIdle?: (() => void) | undefined;
 }
 
 /** Something that the code waits for and that ends outside of it. */
@@ -196,11 +199,18 @@ export class Turns implements Waiting {
         });
         this.look();
       };
-      const failed = (error: unknown): void =>
+      const failed = (error: unknown): void => {
+        if (error instanceof HeldBack) {
+          this.#running--;
+          place.end();
+          this.look();
+          return;
+        }
         settle(() => {
           given.catch(() => undefined);
           reject(error);
         });
+      };
       try {
         const value = run(place);
         if (value instanceof Promise) {
@@ -275,6 +285,8 @@ export class Turns implements Waiting {
       if (compareKeys(next.key, this.#latest) > 0) this.#latest = next.key;
       next.give();
       this.look();
+    } else if (this.#options.onIdle !== undefined) {
+      if (this.#running === 0) this.#options.onIdle();
     } else if (this.#asked.size > 0) {
       this.#wait();
     }

@@ -1,6 +1,7 @@
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { isRollingBack } from "../is-rolling-back.js";
 import {
   type CalledTask,
   isKernels,
@@ -36,6 +37,7 @@ const noneKept: Map<string, number[]> = new Map();
 const noneCalled: CalledTask[] = [];
 const noCalled: Map<string, number> = new Map();
 const noCallers: Set<number> = new Set();
+const noneDue: Set<number> = new Set();
 
 /** The unsettled operations of a run or task without such. Shared: never added to. */
 export const noneUnsettled: Set<number> = new Set();
@@ -75,6 +77,7 @@ export function emptyIndices(): Pick<
   | "called"
   | "calledByName"
   | "endedCallers"
+  | "rollbacksDue"
   | "obligations"
   | "obligationsByIdentity"
   | "openObligations"
@@ -98,6 +101,7 @@ export function emptyIndices(): Pick<
     called: noneCalled,
     calledByName: noCalled,
     endedCallers: noCallers,
+    rollbacksDue: noneDue,
     obligations: noObligations,
     obligationsByIdentity: noneByIdentity,
     openObligations: noneOwed,
@@ -127,6 +131,14 @@ export function judgeCaller(run: MutableRun, caller: MutableTask): void {
     run.endedCallers = new Set();
   }
   run.endedCallers.add(caller.number);
+}
+
+/** What a task did is to be rolled back. */
+export function addRollbackDue(run: MutableRun, number: number): void {
+  if (run.rollbacksDue === noneDue) {
+    run.rollbacksDue = new Set();
+  }
+  run.rollbacksDue.add(number);
 }
 
 /** Finds an operation by its key from now on. */
@@ -201,7 +213,8 @@ export function judgeOrphan(run: MutableRun, operation: MutableOperation): void 
   const isOrphan =
     operation.status === OperationStatus.IN_DOUBT &&
     task !== undefined &&
-    isTaskClosed(task.status);
+    isTaskClosed(task.status) &&
+    !isRollingBack(run, task);
   if (!isOrphan) {
     run.orphaned.delete(operation.number);
     return;

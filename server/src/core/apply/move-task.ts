@@ -2,11 +2,17 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { MutableRun, MutableTask } from "../state.js";
-import { isLegal, isTaskClosed, taskStatusName, taskTransitions } from "../transitions.js";
+import {
+  isLegal,
+  isRunOpen,
+  isTaskClosed,
+  taskStatusName,
+  taskTransitions,
+} from "../transitions.js";
 import { closeWaits } from "./close-waits.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { judgeCaller, judgeOrphans } from "./indices.js";
+import { addRollbackDue, judgeCaller, judgeOrphans } from "./indices.js";
 
 /** The task of this number. */
 export function taskOf(run: MutableRun, number: number): MutableTask {
@@ -60,8 +66,15 @@ export function moveTask(
 function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
   task.closedAtMs = meta.atMs;
   run.openTasks--;
+  const isUndone = to === TaskStatus.FAILED || to === TaskStatus.CANCELLED;
+  if (task.rollback === "declared" && isUndone && isRunOpen(run.status)) {
+    addRollbackDue(run, task.number);
+  }
   if (task.unsettled.size > 0) {
     judgeOrphans(run, task);
+  }
+  if (task.rollsBack !== undefined) {
+    judgeOrphans(run, taskOf(run, task.rollsBack));
   }
   if (task.openWaits.length > 0) {
     closeWaits(run, task, meta);

@@ -4,9 +4,9 @@ import type { MutableRun } from "../state.js";
 import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
-import { leaveChildren } from "./indices.js";
+import { judgeOrphans, leaveChildren } from "./indices.js";
 import { keepFailure } from "./keep.js";
-import { moveTask } from "./move-task.js";
+import { moveTask, taskOf } from "./move-task.js";
 import { announceObligations } from "./obligations.js";
 
 /** Somebody asked the run to stop: what nobody holds ends at once, what is leased is told. */
@@ -26,6 +26,9 @@ export function applyCancelRequested(
     announceObligations(run, hooks);
   }
   for (const task of run.tasks) {
+    if (task.rollsBack !== undefined) {
+      continue; // It goes on to its end.
+    }
     if (task.status === TaskStatus.LEASED) {
       hooks.taskMoved(run, task.number);
       hooks.cancelAsked(run, task.number);
@@ -65,6 +68,10 @@ export function applyRunClosed(
         hooks.taskMoved(run, task.number);
       }
     }
+  }
+  for (const task of run.rollbacksDue) {
+    run.rollbacksDue.delete(task); // Whoever ended it at once wants nothing of it any more.
+    judgeOrphans(run, taskOf(run, task));
   }
   hooks.runClosed(run);
 }

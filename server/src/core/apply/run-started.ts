@@ -80,6 +80,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     called: none.called,
     calledByName: none.calledByName,
     endedCallers: none.endedCallers,
+    rollbacksDue: none.rollbacksDue,
     openTasks: 0,
     failedTasks: 0,
     operations: [],
@@ -154,5 +155,7 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     unsettled: noneUnsettled,
     steps: noSteps,
     openReview: undefined,
+    rollsBack: undefined,
+    rollback: undefined,
   };
 }

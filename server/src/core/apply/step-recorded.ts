@@ -3,6 +3,7 @@ import { type MutableRun, stepIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import { indexStep } from "./indices.js";
 import { keepBytes, keepFailure } from "./keep.js";
+import { taskOf } from "./move-task.js";
 
 /** Code of a task recorded a value. */
 export function applyStepRecorded(
@@ -25,6 +26,10 @@ export function applyStepRecorded(
     seenThrough: event.seenThrough,
     observedAtMs: event.observedAtMs,
     eventNumber: meta.number,
+    rollback: event.rollback,
   });
+  if (event.rollback !== undefined) {
+    taskOf(run, event.task).rollback ??= "declared";
+  }
   indexStep(run, event, number);
 }

@@ -27,6 +27,8 @@ export interface IntendOperation {
   readonly settleMs: number;
   readonly callTimeoutMs: number;
   readonly seenThrough: number;
+  /** True: it undoes something; absent: no. */
+  readonly rollback?: boolean;
   /** Number of the proposal that the call rests on; absent: none is expected. */
   readonly proposal?: number | undefined;
   /** Number of the aggregate that the id of that proposal names. */

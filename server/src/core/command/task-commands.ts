@@ -7,6 +7,7 @@ import type {
   RetryPolicyShape,
   TaskTimeoutsShape,
 } from "@pawl/proto/v1/plan_wire.js";
+import type { RollbackShape } from "@pawl/proto/v1/rollback_wire.js";
 
 /** A task by number or by name. */
 export type TaskRef = number | string;
@@ -81,6 +82,8 @@ export interface RecordStep {
   readonly failure: FailureShape | undefined;
   readonly seenThrough: number;
   readonly read: boolean;
+  /** The operation that the value is the content of, for a rollback; absent: none. */
+  readonly rollback?: RollbackShape | undefined;
 }
 
 /** Says that a deadline of a task may be due. Late or repeated ones are harmless: only what is due by `nowMs` happens. */

@@ -6,7 +6,7 @@ import type { Run } from "../state.js";
 /**
  * Closes the open reviews that ask what becomes of the run or of its tasks: that they end is the answer. Those of operations stay open: what
  * happened at a sink must still be said.
- * @param only one subject; default: both.
+ * @param only one subject, and then not of what rolls back; default: both.
  */
 export function closeMootReviews(
   run: Run,
@@ -16,9 +16,11 @@ export function closeMootReviews(
 ): EventBody[] {
   return run.reviews
     .filter(
-      ({ subject, resolvedAtMs }) =>
+      ({ subject, resolvedAtMs, task }) =>
         resolvedAtMs === 0 &&
-        (only === undefined ? subject !== ReviewSubject.OPERATION : subject === only),
+        (only === undefined
+          ? subject !== ReviewSubject.OPERATION
+          : subject === only && run.tasks[task]?.rollsBack === undefined),
     )
     .map((review) => ({
       case: "reviewResolved",

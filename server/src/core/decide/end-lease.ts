@@ -5,7 +5,7 @@ import type { EndLease } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody, EventValue } from "../event.js";
-import { holds, leaseLost } from "../lease-standing.js";
+import { holds, leaseLost, mustStop } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { decideRetry } from "../retry.js";
 import type { Run } from "../state.js";
@@ -74,7 +74,7 @@ function whatFollows(
   command: Pick<EndLease, "reason" | "delayMs">,
   ctx: DecideContext,
 ): Following {
-  if (run.cancelRequestedAtMs !== 0 || command.reason === LeaseEndReason.TERMINATED) {
+  if (mustStop(run, found.task) || command.reason === LeaseEndReason.TERMINATED) {
     return { next: TaskStatus.CANCELLED, readyAtMs: 0, usesAttempt: true };
   }
   switch (command.reason) {

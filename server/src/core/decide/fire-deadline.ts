@@ -58,7 +58,7 @@ function findDue(run: Run, found: FoundTask, ctx: DecideContext): EventBody[] {
 
 function findDueOfHeld(run: Run, found: FoundTask, ctx: DecideContext): EventBody[] {
   const { task, spec } = found;
-  const graceEndsMs = graceDeadlineMs(run, spec);
+  const graceEndsMs = graceDeadlineMs(run, task, spec);
   if (graceEndsMs !== undefined && ctx.nowMs >= graceEndsMs) {
     return endHeld(run, found, LeaseEndReason.GRACE_OVER, ctx);
   }

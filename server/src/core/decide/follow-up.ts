@@ -5,6 +5,7 @@ import type { EventBody } from "../event.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
+import { beginRollbacks } from "./begin-rollbacks.js";
 import { cancelCalls } from "./call-tasks.js";
 import { closeChildren, tellParent } from "./children.js";
 import { endNeedlessProposals } from "./end-proposal.js";
@@ -25,6 +26,9 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
     if (ended.length > 0) {
       return ended;
     }
+  }
+  if (run.rollbacksDue.size > 0) {
+    return beginRollbacks(run);
   }
   // Of a run that was asked to stop, what is still open was told, and may clean up.
   if (run.endedCallers.size > 0 && run.cancelRequestedAtMs === 0) {

@@ -12,6 +12,7 @@ import { fingerprintConflict } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { checkApproval } from "./consume-approval.js";
 import { type FoundTask, findTask, refuseLease, runIsFull } from "./find.js";
+import { findObstacle, refuseRollback, specOfCode } from "./hold-back.js";
 import { keyOfOperation } from "./operation-identity.js";
 import { answerPaused, type IntentParts, proceed } from "./proceed.js";
 import { answerDoubt, callAgain } from "./settle-doubt.js";
@@ -19,7 +20,7 @@ import { answerDoubt, callAgain } from "./settle-doubt.js";
 /**
  * Records the intent of an effect, or says what to do instead. In a paused run nothing new is intended: what is settled is reused, an intent
  * that was recorded before the pause is answered as it was, and every other is answered `paused`.
- * Refusals, in order: no lease, no task, run over, lease lost, no such proposal, another action than the proposed one, a guard that is not
+ * Refusals, in order: no lease, no task, run over, lease lost, an undoing under another lease, no such proposal, another action than the proposed one, a guard that is not
  * stated, fingerprint conflict, too many operations.
  */
 export function decideIntendOperation(
@@ -28,17 +29,21 @@ export function decideIntendOperation(
   ctx: DecideContext,
 ): Decision {
   const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
-  const refusal = refuseLease(run, command, found);
+  const refusal = refuseLease(run, command, found) ?? refuseRollback(found, command);
   if (refusal !== undefined) {
     return reject(refusal);
   }
-  const { key, uuid } = keyOfOperation(run, found?.spec, command, ctx);
+  const { key, uuid } = keyOfOperation(run, specOfCode(run, found, command), command, ctx);
+  const number = run.operationsByKey.get(key);
+  const operation = number === undefined ? undefined : run.operations[number];
+  const obstacle = findObstacle(run, operation, key, { command, found, ctx });
+  if (obstacle !== undefined) {
+    return obstacle;
+  }
   const approval = checkApproval(run, command, key, ctx);
   if (approval.case === "stop") {
     return approval.decision;
   }
-  const number = run.operationsByKey.get(key);
-  const operation = number === undefined ? undefined : run.operations[number];
   if (operation !== undefined) {
     return equalBytes(operation.declaration.fingerprint, command.fingerprint)
       ? answerKnown(run, operation, { command, found, ctx })

@@ -10,6 +10,7 @@ import { limits } from "../limits.js";
 import { fingerprintConflict, type Rejection } from "../rejection.js";
 import { type Obligation, obligationIdentity, type Run } from "../state.js";
 import { findTask, taskNotFound } from "./find.js";
+import { refuseNew } from "./hold-back.js";
 
 /**
  * Records that the run owes another one something. Refusals, in order: no task, another receiver or content than the recorded one, lease
@@ -26,13 +27,17 @@ export function decideMakeObligation(
   }
   const { task } = found;
   const { name, key, order } = command;
-  const identity = obligationIdentity({ task: task.number, name, key, order });
+  const identity = obligationIdentity({ task: task.rollsBack ?? task.number, name, key, order });
   const recorded = run.obligations[run.obligationsByIdentity.get(identity) ?? -1];
   if (recorded !== undefined) {
     const conflict = refuseOther(recorded, command, ctx);
     return conflict === undefined
       ? acceptExisting({ existing: true, obligation: recorded.number })
       : reject(conflict);
+  }
+  const refusal = refuseNew(found, "tell another run");
+  if (refusal !== undefined) {
+    return reject(refusal);
   }
   if (!holds(task, command.leaseVersion)) {
     return reject(leaseLost(task, command.leaseVersion));

@@ -2,6 +2,7 @@ import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventBody } from "../event.js";
+import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Operation, Run } from "../state.js";
 import { isRunOpen, isTaskClosed } from "../transitions.js";
 import type { FoundTask } from "./find.js";
@@ -41,9 +42,12 @@ export function openTaskReview(
   const isLost = workerLosses >= spec.retry.workerLossesMax;
   const workers = [...(task.trouble?.failures ?? []).map(({ worker }) => worker), task.worker];
   const names = [...new Set(workers.slice(-workerLosses))].map((name) => `"${name}"`).join(", ");
+  const undone = task.rollsBack === undefined ? "" : nameOfTask(run, task.rollsBack);
   const what = isLost
     ? `Task "${spec.name}" lost its worker in ${workerLosses} attempts in a row (${names}): what it does may end every process that does it. Look at the workers' logs before you decide.`
-    : `Task "${spec.name}" used up ${spec.retry.attemptsMax === 1 ? "its only attempt" : `its ${spec.retry.attemptsMax} attempts`}; the last one, at worker "${task.worker}", failed with ${failure.kind}: ${shorten(failure.message)}`;
+    : undone !== ""
+      ? `What task "${undone}" did could not be rolled back: ${failure.kind}: ${shorten(failure.message)}`
+      : `Task "${spec.name}" used up ${spec.retry.attemptsMax === 1 ? "its only attempt" : `its ${spec.retry.attemptsMax} attempts`}; the last one, at worker "${task.worker}", failed with ${failure.kind}: ${shorten(failure.message)}`;
   return {
     case: "reviewOpened",
     value: {

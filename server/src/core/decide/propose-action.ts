@@ -13,7 +13,8 @@ import { newestProposal } from "../proposals.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import { type Proposal, type Run, stepIdentity } from "../state.js";
 import { operationStatusName } from "../transitions.js";
-import { findTask, refuseLease, runIsFull, runOver } from "./find.js";
+import { type FoundTask, findTask, refuseLease, runIsFull, runOver } from "./find.js";
+import { refuseNew, specOfCode } from "./hold-back.js";
 import { keyOfOperation } from "./operation-identity.js";
 import { otherAction, proposalClosed } from "./proposal-refusals.js";
 import { wakeWaiters } from "./wake-waiters.js";
@@ -29,11 +30,11 @@ export function decideProposeAction(
   ctx: DecideContext,
 ): Decision {
   const found = command.lease === undefined ? undefined : findTask(run, command.lease.task);
-  const refusal = refuseLease(run, command, found) ?? refuseStopping(run);
+  const refusal = refuseLease(run, command, found) ?? refuseStopping(run, found);
   if (refusal !== undefined) {
     return reject(refusal);
   }
-  const identity = keyOfOperation(run, found?.spec, command, ctx);
+  const identity = keyOfOperation(run, specOfCode(run, found), command, ctx);
   const { revises, revisesOf = ctx.runNumber } = command;
   if (revises !== undefined && revisesOf !== ctx.runNumber) {
     return reject(notFound("proposal", `${revises}`)); // Its number here is another proposal's.
@@ -45,7 +46,7 @@ export function decideProposeAction(
       : reject(otherAction(known, command, notAsRecorded));
   }
   const task = found?.task.number ?? 0;
-  const refused = refuseNew(run, identity.key, command);
+  const refused = refuseNew(found, "ProposeAction") ?? refuseOther(run, identity.key, command);
   if (refused !== undefined) {
     return reject(refused);
   }
@@ -67,8 +68,9 @@ function wakeOfRevised(run: Run, { revises }: ProposeAction): EventBody[] {
 }
 
 /** What is withdrawn as soon as it is made need not be made. */
-function refuseStopping(run: Run): Rejection | undefined {
-  return run.cancelRequestedAtMs === 0 ? undefined : runOver(run, "ProposeAction");
+function refuseStopping(run: Run, found: FoundTask | undefined): Rejection | undefined {
+  const goesOn = run.cancelRequestedAtMs === 0 || found?.task.rollsBack !== undefined;
+  return goesOn ? undefined : runOver(run, "ProposeAction");
 }
 
 /** The proposal of this key that revises the same one (or none): every later one revises the one before it. */
@@ -81,7 +83,7 @@ function findProposed(run: Run, key: string, revises: number | undefined): Propo
   return proposal;
 }
 
-function refuseNew(run: Run, key: string, command: ProposeAction): Rejection | undefined {
+function refuseOther(run: Run, key: string, command: ProposeAction): Rejection | undefined {
   if (command.revises !== undefined) {
     const revised = run.proposals[command.revises];
     if (revised === undefined || revised.declaration.key !== key) {

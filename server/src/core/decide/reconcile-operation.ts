@@ -10,6 +10,7 @@ import { illegalTransition, notFound, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isSettled, operationStatusName } from "../transitions.js";
 import { findTask, refuseLease } from "./find.js";
+import { answerHeldBack, isUndone } from "./hold-back.js";
 import { answerPaused, type IntentParts } from "./proceed.js";
 import { askPerson, callAgain } from "./settle-doubt.js";
 
@@ -85,6 +86,11 @@ function record(
       0,
     );
     return accept([event], { existing: false, intent: { case: "reuse", operationKey } });
+  }
+  if (finding.case === "absent" && isUndone(operation, parts.found)) {
+    const value = { case: "absent", value: {} } as const;
+    const event = reconciled(operation, value, OperationStatus.INTENDED, 0);
+    return answerHeldBack(operationKey, [event]);
   }
   if (finding.case === "absent") {
     const isPaused = run.status === RunStatus.PAUSED;

@@ -52,6 +52,7 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
         failure: command.failure,
         seenThrough: command.seenThrough,
         observedAtMs: command.read ? ctx.nowMs : 0,
+        rollback: command.rollback,
       },
     },
   ]);

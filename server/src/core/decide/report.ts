@@ -4,7 +4,7 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
-import { holds, leaseLost } from "../lease-standing.js";
+import { holds, leaseLost, mustStop } from "../lease-standing.js";
 import { isEffectOpen } from "../open-effects.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import { decideRetry } from "../retry.js";
@@ -65,7 +65,7 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
         : undefined,
     );
   }
-  if (run.cancelRequestedAtMs !== 0) {
+  if (mustStop(run, task)) {
     return accept(cancelTask(run, task, command.failure));
   }
   const { retryAfterMs } = command;
@@ -112,7 +112,7 @@ export function decideConfirmCancel(
         : undefined,
     );
   }
-  if (run.cancelRequestedAtMs === 0) {
+  if (!mustStop(run, task)) {
     return reject(
       illegalTransition("PAWL_ILLEGAL_TRANSITION", {
         entity: "task",
@@ -174,7 +174,13 @@ function otherReport(
   });
 }
 
+/** What rolls back is not done while something that it undoes is unsettled either. */
 function findUnsettled(run: Run, task: Task): Rejection | undefined {
+  const undone = task.rollsBack === undefined ? undefined : run.tasks[task.rollsBack];
+  return unsettledOf(run, task) ?? (undone === undefined ? undefined : unsettledOf(run, undone));
+}
+
+function unsettledOf(run: Run, task: Task): Rejection | undefined {
   for (const number of task.unsettled) {
     const operation = run.operations[number];
     if (operation === undefined || !isEffectOpen(operation)) {

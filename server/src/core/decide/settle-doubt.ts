@@ -4,6 +4,7 @@ import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { accept, acceptExisting, type Decision } from "../decision.js";
 import type { EventBody } from "../event.js";
+import { mustStop } from "../lease-standing.js";
 import { isApprovalOver } from "../proposals.js";
 import type { Operation, Run } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
@@ -102,7 +103,8 @@ export function askPerson(
   });
 }
 
-function waitForReview(
+/** Gives the lease back while the task waits for a review, after `before`. */
+export function waitForReview(
   run: Run,
   operation: Operation,
   parts: IntentParts,
@@ -112,7 +114,7 @@ function waitForReview(
   const events = [...wait.before];
   if (found !== undefined && command.lease !== undefined) {
     const { task } = found;
-    const isCancelled = run.cancelRequestedAtMs !== 0;
+    const isCancelled = mustStop(run, task);
     events.push(
       ...doubtOpenCalls(run, task.number, task.leaseVersion).filter(
         (event) => !isAbout(event, operation),

@@ -7,7 +7,7 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { encodeUtf8 } from "../identity/utf8.js";
-import { holds, leaseLost } from "../lease-standing.js";
+import { holds, leaseLost, mustStop } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import { fingerprintConflict, invalidField, type Rejection } from "../rejection.js";
@@ -41,7 +41,7 @@ export function decideSuspendTask(run: Run, command: SuspendTask, ctx: DecideCon
   if (plan.numbers.length === 0 && !hasUnseen && (task.calls?.open.size ?? 0) === 0) {
     return reject(invalidField("waits", "something to wait for", "nothing, and no open call"));
   }
-  const isCancelled = run.cancelRequestedAtMs !== 0;
+  const isCancelled = mustStop(run, task);
   const next = isCancelled
     ? TaskStatus.CANCELLED
     : hasUnseen

@@ -1,3 +1,4 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { Run, Task } from "../state.js";
 import { isTaskClosed, taskStatusName } from "../transitions.js";
 import { breaches, type Rule, type Violation } from "./violation.js";
@@ -20,7 +21,11 @@ export function findCallViolations(run: Run): Violation[] {
       ],
     ]),
     ...run.tasks.flatMap((task) =>
-      breaches(`task ${task.number}`, [...rulesOfCalled(run, task), ...rulesOfCaller(run, task)]),
+      breaches(`task ${task.number}`, [
+        ...(task.rollsBack === undefined ? rulesOfCalled(run, task) : rulesOfRollback(run, task)),
+        ...rulesOfDeclared(run, task),
+        ...rulesOfCaller(run, task),
+      ]),
     ),
   ];
 }
@@ -53,6 +58,28 @@ function rulesOfCalled(run: Run, task: Task): Rule[] {
   ];
 }
 
+/** A task that rolls another one back. */
+function rulesOfRollback(run: Run, { number, rollsBack, caller }: Task): Rule[] {
+  const undone = run.tasks[rollsBack ?? -1];
+  const name = run.called[number - run.plan.tasks.length]?.spec.name ?? "";
+  return [
+    [caller === undefined, "no caller, since it rolls back", `${caller}`],
+    [run.calledByName.get(name) === number, "its number in the index", name],
+    [
+      undone?.status === TaskStatus.FAILED || undone?.status === TaskStatus.CANCELLED,
+      "to roll back a task that failed or was cancelled",
+      `${undone?.status}`,
+    ],
+    [undone?.rollback === number, "to be known where it rolls back", `${undone?.rollback}`],
+  ];
+}
+
+/** A task that recorded how to undo what it did. */
+function rulesOfDeclared(run: Run, { number, rollback }: Task): Rule[] {
+  const hasRecorded = run.steps.some((step) => step.task === number && step.rollback !== undefined);
+  return [[hasRecorded === (rollback !== undefined), "a rollback among its steps", `${rollback}`]];
+}
+
 function rulesOfCaller(run: Run, { number, calls }: Task): Rule[] {
   if (calls === undefined) {
     return [];
@@ -71,12 +98,16 @@ function rulesOfCaller(run: Run, { number, calls }: Task): Rule[] {
 
 /** What is left to be done about calls: nobody waits for what an ended task called, unless its run was asked to stop. */
 export function findLeftCalls(run: Run): Violation[] {
+  const due = breaches("run", [
+    [run.rollbacksDue.size === 0, "no rollback due between commands", `${[...run.rollbacksDue]}`],
+  ]);
   const left = run.cancelRequestedAtMs === 0 ? run.tasks : [];
-  return left
+  const open = left
     .filter(({ calls, status }) => isTaskClosed(status) && (calls?.open.size ?? 0) > 0)
     .flatMap(({ number, status }) =>
       breaches(`task ${number}`, [
         [false, "no open call of an ended task", `it is ${taskStatusName(status)} with some`],
       ]),
     );
+  return [...due, ...open];
 }

@@ -1,4 +1,5 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { type Run, stepIdentity, type Task } from "../state.js";
@@ -109,8 +110,8 @@ function rulesOfLease(run: Run, task: Task): Rule[] {
       `${task.reportedLeaseVersion} of ${task.leaseVersion}`,
     ],
     [
-      run.cancelRequestedAtMs === 0 || isLeased || isTaskClosed(task.status),
-      "nothing open but leases after cancellation was requested",
+      !mustStop(run, task) || isLeased || isTaskClosed(task.status),
+      "nothing open but leases, and what rolls back, after cancellation was requested",
       taskStatusName(task.status),
     ],
   ];

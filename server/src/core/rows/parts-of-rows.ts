@@ -83,6 +83,8 @@ export function taskOfRow(
     unsettled: noneUnsettled,
     steps: noSteps,
     openReview: undefined,
+    rollsBack: undefined,
+    rollback: undefined,
   };
 }
 
@@ -122,7 +124,7 @@ export function operationOfRow(row: OperationRowShape): MutableOperation {
 }
 
 /** A number that rows keep plus 1, so that 0 is none. */
-function numberOf(plusOne: number): number | undefined {
+export function numberOf(plusOne: number): number | undefined {
   return plusOne === 0 ? undefined : plusOne - 1;
 }
 
@@ -161,6 +163,7 @@ export function stepOfRow(row: StepRowShape): MutableStep {
     seenThrough: row.seenThrough,
     observedAtMs: row.observedAtMs,
     eventNumber: row.eventNumber,
+    rollback: row.rollback,
   };
 }
 

@@ -17,6 +17,7 @@ import {
   noteReview,
 } from "../apply/indices.js";
 import { noteFamily } from "../apply/obligations.js";
+import { addRollback } from "../apply/rollback-began.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 
@@ -27,6 +28,7 @@ import type { MutableRun, MutableTask } from "../state.js";
 import { isRunOpen, isSettled, isTaskClosed } from "../transitions.js";
 import {
   inputOfRow,
+  numberOf,
   obligationOfRow,
   operationOfRow,
   proposalOfRow,
@@ -119,20 +121,25 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
       );
     }
     before = row.number;
-    const { openNeeds, caller } = first;
+    const { openNeeds, caller, calls, rollsBack, rollback } = first;
     const task = taskOfRow(row, openNeeds, plannedSpec(run, row.number));
-    run.tasks[row.number] = { ...task, caller, calls: first.calls };
+    run.tasks[row.number] = { ...task, caller, calls, rollsBack, rollback };
   }
 }
 
-/** The first state of a task that another one called; undefined when it is not the next one. */
+/** The first state of a task that another one called, or that rolls another one back; undefined when it is not the next one. */
 function restoreCall(run: MutableRun, row: TaskRowShape): MutableTask | undefined {
-  const caller = run.tasks[row.caller];
+  const caller = run.tasks[numberOf(row.rollsBack) ?? row.caller];
   if (row.called === undefined || caller === undefined || row.number !== run.tasks.length) {
     return undefined;
   }
   const spec = compileRecordedCall(row.called, row.number);
-  return addCall(run, caller, { shape: row.called, spec }, row.firstReadyAtMs);
+  return (row.rollsBack === 0 ? addCall : addRollback)(
+    run,
+    caller,
+    { shape: row.called, spec },
+    row.firstReadyAtMs,
+  );
 }
 
 /** Only between two events of one commit are there strays; rows are of whole commits, but that is not for them to know. */
@@ -191,9 +198,7 @@ function indexRun(run: MutableRun): void {
       judgeOrphan(run, operation);
     }
   }
-  for (const step of run.steps) {
-    indexStep(run, step, step.number);
-  }
+  indexSteps(run);
   for (const review of run.reviews) {
     noteReview(run, review);
   }
@@ -212,6 +217,16 @@ function indexWaits(run: MutableRun): void {
   }
   for (const task of run.waits.length === 0 ? [] : run.tasks) {
     orderEndedWaits(run, task);
+  }
+}
+
+function indexSteps(run: MutableRun): void {
+  for (const step of run.steps) {
+    indexStep(run, step, step.number);
+    const task = step.rollback === undefined ? undefined : run.tasks[step.task];
+    if (task !== undefined) {
+      task.rollback ??= "declared";
+    }
   }
 }
 

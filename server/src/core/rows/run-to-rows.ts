@@ -186,11 +186,14 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
     called: calledShape(run, task),
     caller: task.caller ?? 0,
     closedEvent: task.closedEvent,
+    rollsBack: plusOne(task.rollsBack),
   };
 }
 
-function calledShape(run: Run, { number, caller }: Task): TaskRowShape["called"] {
-  return caller === undefined ? undefined : run.called[number - run.plan.tasks.length]?.shape;
+function calledShape(run: Run, { number, caller, rollsBack }: Task): TaskRowShape["called"] {
+  return caller === undefined && rollsBack === undefined
+    ? undefined
+    : run.called[number - run.plan.tasks.length]?.shape;
 }
 
 function rowOfChange(change: Task["change"]): TaskRowShape["change"] {

@@ -44,6 +44,7 @@ export class EventIndex {
       case "waitsOpened":
       case "tasksCalled":
       case "callsCancelled":
+      case "rollbackBegan":
       case "stepRecorded":
         note(this.#byTask, body.value.task, number);
         break;

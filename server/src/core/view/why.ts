@@ -2,8 +2,9 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
-import { plannedSpec } from "../plan/tasks-of-run.js";
+import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainWaits } from "./explain-waits.js";
@@ -165,20 +166,26 @@ function explainTask(run: Run, task: Task, from: Standpoint): string {
   const next = `attempt ${task.usedAttempts + 1} of ${attemptsMax}`;
   switch (task.status) {
     case TaskStatus.NEEDS_REVIEW:
-      return `${name} waits for a person: ${explainReview(run, task)}`;
+      return `${name}${undoing(run, task)} waits for a person: ${explainReview(run, task)}`;
     case TaskStatus.BACKOFF:
-      return `${name} waits ${formatLength(task.dueAtMs - nowMs)} for ${next}: ${explainBackoff(task)}`;
+      return `${name}${undoing(run, task)} waits ${formatLength(task.dueAtMs - nowMs)} for ${next}: ${explainBackoff(task)}`;
     case TaskStatus.SUSPENDED:
       return `${name} ${explainWaits(run, task, nowMs, runNumber)}`;
     case TaskStatus.LEASED:
-      return run.cancelRequestedAtMs === 0
-        ? `${name} has run at worker "${task.worker}" for ${formatLength(nowMs - task.leasedAtMs)} (attempt ${task.attempt} of ${attemptsMax})`
+      return !mustStop(run, task)
+        ? `${name}${undoing(run, task)} has run at worker "${task.worker}" for ${formatLength(nowMs - task.leasedAtMs)} (attempt ${task.attempt} of ${attemptsMax})`
         : `${name} was told to stop, and worker "${task.worker}" may still clean up`;
     case TaskStatus.READY:
-      return `${name} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
+      return `${name}${undoing(run, task)} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
     default:
       return `${name} waits until ${explainNeeds(run, task)}`;
   }
+}
+
+/** Says what a task rolls back. */
+function undoing(run: Run, { rollsBack }: Task): string {
+  const undone = rollsBack === undefined ? undefined : run.tasks[rollsBack];
+  return undone === undefined ? "" : `, which rolls back what "${nameOf(run, undone)}" did,`;
 }
 
 /** What would go on by itself, were its run not paused. */
@@ -234,7 +241,9 @@ function explainTaskReview(run: Run, task: Task): string {
   const what =
     workerLosses >= lossesMax
       ? `${formatCount(workerLosses, "attempt")} in a row lost ${workerLosses === 1 ? "its worker" : "their workers"}`
-      : `its ${formatCount(task.usedAttempts, "attempt")} are used up${how}`;
+      : task.rollsBack !== undefined
+        ? `what "${nameOfTask(run, task.rollsBack)}" did could not be rolled back${how}`
+        : `its ${formatCount(task.usedAttempts, "attempt")} are used up${how}`;
   return `${what}; resolve its review`;
 }
 

@@ -81,6 +81,7 @@ export function intentCommand(parts: IntentParts): IntendOperation {
     ...sinkOf(operation),
     callTimeoutMs: callTimeoutOf(operation),
     seenThrough: parts.seenThrough,
+    rollback: operation.rollback,
     ...readProposal(operation.proposalId, "operation.proposal_id"),
     guards: readGuardValues(operation.guards),
   };

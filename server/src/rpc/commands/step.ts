@@ -1,3 +1,4 @@
+import type { RollbackShape } from "@pawl/proto/v1/rollback_wire.js";
 import type { StepItemShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { RecordStep, TaskRef } from "../../core/command.js";
 import { scanPayload } from "../payload-scan.js";
@@ -16,12 +17,18 @@ export function stepCommand(
   task: TaskRef,
   value: Uint8Array | undefined = undefined,
 ): RecordStep {
-  const { leaseVersion, name, key, outcome, seenThrough, read } = item;
+  const { leaseVersion, name, key, outcome, seenThrough, read, rollback } = item;
   requireId("step", name, "name");
   if (key !== undefined) {
     requireId("discriminator", key, "key");
   }
-  const common = { kind: "RecordStep", task, leaseVersion, name, key, seenThrough, read } as const;
+  if (rollback !== undefined) {
+    checkRollback(rollback, outcome.case);
+  }
+  const common = {
+    kind: "RecordStep",
+    ...{ task, leaseVersion, name, key, seenThrough, read, rollback },
+  } as const;
   switch (outcome.case) {
     case "value":
       if (value === undefined) {
@@ -33,5 +40,19 @@ export function stepCommand(
       return { ...common, value: undefined, failure: outcome.value };
     default:
       throw badField("outcome", "one of value, failure", "absent");
+  }
+}
+
+function checkRollback(
+  { operation, target, key }: RollbackShape,
+  outcome: StepItemShape["outcome"]["case"],
+): void {
+  requireId("operation", operation, "rollback.operation");
+  requireId("target", target, "rollback.target");
+  if (key !== undefined) {
+    requireId("discriminator", key, "rollback.key");
+  }
+  if (outcome !== "value") {
+    throw badField("outcome", "a value, since it is a rollback", "a failure");
   }
 }

@@ -1,3 +1,4 @@
+import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
 import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { specOf } from "../../core/plan/change-spec.js";
@@ -7,6 +8,7 @@ import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run, Task } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
 import { hashOfContent } from "../inline-content.js";
+import { shapeOfFailure } from "../views/result-view.js";
 import { noRecords, recordPage, warmPage } from "./records.js";
 
 /** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
@@ -27,12 +29,16 @@ export function offerShape(
   if (task === undefined || spec === undefined) {
     return undefined;
   }
+  // What rolls back runs the code of what ended, over its records.
+  const undone = task.rollsBack === undefined ? undefined : run.tasks[task.rollsBack];
+  const code = undone === undefined ? spec : (specOf(run, undone.number) ?? spec);
+  const hasRecords = task.leaseVersion !== 1 || undone !== undefined;
   const isWarm = warmThrough !== undefined;
   const records = isWarm
     ? warmPage(run, number, warmThrough, runNumber)
-    : task.leaseVersion === 1
-      ? noRecords
-      : recordPage(run, number, 0, runNumber);
+    : hasRecords
+      ? recordPage(run, number, 0, runNumber)
+      : noRecords;
   return {
     handle,
     runId: run.runId,
@@ -42,9 +48,8 @@ export function offerShape(
     leaseVersion: task.leaseVersion,
     leaseMs: spec.leaseMs,
     attemptMs: attemptMs(task, spec),
-    // A called task has its own input or none.
-    input: spec.input ?? (task.caller === undefined ? run.input : undefined),
-    dependencies: spec.needs.length === 0 ? [] : dependencyOutputs(run, spec.needs),
+    input: inputOf(run, undone ?? task, code),
+    dependencies: code.needs.length === 0 ? [] : dependencyOutputs(run, code.needs),
     steps: records.steps,
     outcomes: records.outcomes,
     moreSteps: records.hasMore,
@@ -54,9 +59,20 @@ export function offerShape(
     workflow: run.workflow,
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
+    rollingBack:
+      undone === undefined ? undefined : { task: code.name, failure: failureShape(undone.failure) },
     openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),
     warm: isWarm,
   };
+}
+
+/** A called task has its own input or none. */
+function inputOf(run: Run, { caller }: Task, { input }: TaskSpec): Uint8Array | undefined {
+  return input ?? (caller === undefined ? run.input : undefined);
+}
+
+function failureShape(failure: Task["failure"]): FailureShape | undefined {
+  return failure === undefined ? undefined : shapeOfFailure(failure);
 }
 
 /** As many as fit: with all of them an offer could be larger than a message, and what is called again is answered as known. */

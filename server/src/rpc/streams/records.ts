@@ -20,7 +20,9 @@ export interface RecordPage {
 export const noRecords: RecordPage = { steps: [], outcomes: [], hasMore: false, last: 0 };
 
 /** The steps of a task, and the outcomes of what it waits for, with a greater event number than `after`, in order. At least one, if there is one. */
-export function recordPage(run: Run, task: number, after: number, runNumber: number): RecordPage {
+export function recordPage(run: Run, number: number, after: number, runNumber: number): RecordPage {
+  // What rolls back runs over the records of what ended.
+  const task = run.tasks[number]?.rollsBack ?? number;
   const ended = endedFor(run, task, after);
   const steps: StepRecordShape[] = [];
   const outcomes: WaitOutcomeShape[] = [];
@@ -28,12 +30,12 @@ export function recordPage(run: Run, task: number, after: number, runNumber: num
   let last = 0;
   let next = 0;
   /** Takes a record of so many bytes; false when the page is full. Records of one event stay together: the next page begins after it. */
-  const take = (size: number, number: number): boolean => {
+  const take = (size: number, at: number): boolean => {
     bytes += size;
-    if (last !== 0 && bytes > pageBytes && number !== last) {
+    if (last !== 0 && bytes > pageBytes && at !== last) {
       return false;
     }
-    last = number;
+    last = at;
     return true;
   };
   /** Takes what ended before this event. */
@@ -136,5 +138,6 @@ export function stepShape(step: Step): StepRecordShape {
     observedAtMs: step.observedAtMs,
     seenThrough: step.seenThrough,
     number: step.eventNumber,
+    rollback: step.rollback,
   };
 }

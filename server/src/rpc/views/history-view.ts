@@ -219,14 +219,24 @@ function partsOfTask(
       const what = called.length === 1 ? "1 task" : `${called.length} tasks`;
       return { task, detail: `${what} that it called ended unwanted.` };
     }
+    case "rollbackBegan": {
+      const { task, rollback } = body.value;
+      return { task, detail: `Task "${rollback?.name}" rolls back what it did.` };
+    }
     case "waitEnded": {
       const { task, wait, outcome } = body.value;
       return { task, detail: `Wait ${wait} of the run ended: ${endWord(outcome.case)}.` };
     }
     case "stepRecorded": {
-      const { name, key, value, failure } = body.value;
+      const { name, key, value, failure, rollback } = body.value;
       const step = key === undefined ? name : `${name}/${key}`;
-      return { ...leaseOf(body.value), step, payload: value, failure };
+      const undo =
+        rollback === undefined
+          ? {}
+          : {
+              detail: `Operation "${rollback.operation}" undoes it, should the task not complete.`,
+            };
+      return { ...leaseOf(body.value), step, payload: value, failure, ...undo };
     }
   }
 }

@@ -58,6 +58,8 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, ids: Ids
       return { case: "wait", value: { notBeforeMs: Math.ceil(reply.notBeforeMs), key } };
     case "paused":
       return { case: "paused", value: { key } };
+    case "heldBack":
+      return { case: "heldBack", value: { key } };
     case "awaiting": {
       const { proposal, status, reason } = reply;
       const value = { proposalId: ids.ofProposal(proposal), key, status, reason };

@@ -10,6 +10,8 @@ import type { DoubtCause, LeaseEndReason, TaskTimeoutKind } from "./event_pb.js"
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
+import type { RollbackShape } from "../../v1/rollback_wire.js";
+import { readRollback, writeRollback } from "../../v1/rollback_wire.js";
 import type { OperationScope, OperationStatus, SinkKind } from "../../v1/operation_pb.js";
 import type { AbsentShape } from "../../v1/operation_wire.js";
 import { readAbsent, writeAbsent } from "../../v1/operation_wire.js";
@@ -62,6 +64,7 @@ export interface EventShape {
     | { case: "tasksCalled"; value: TasksCalledShape }
     | { case: "waitsOpened"; value: WaitsOpenedShape }
     | { case: "callsCancelled"; value: CallsCancelledShape }
+    | { case: "rollbackBegan"; value: RollbackBeganShape }
     | { case: "obligationMade"; value: ObligationMadeShape }
     | { case: "obligationSettled"; value: ObligationSettledShape }
     | { case: "childEnded"; value: ChildEndedShape }
@@ -348,6 +351,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "rollbackBegan": {
+      w.tag(514);
+      const at = w.begin();
+      writeRollbackBegan(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -515,6 +525,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 506:
         body = { case: "callsCancelled", value: readCallsCancelled(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 514:
+        body = { case: "rollbackBegan", value: readRollbackBegan(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -1432,6 +1446,7 @@ export interface StepRecordedShape {
   failure?: FailureShape | undefined;
   seenThrough: number;
   observedAtMs: number;
+  rollback?: RollbackShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRecorded`. */
@@ -1470,6 +1485,12 @@ export function writeStepRecorded(w: WireWriter, m: StepRecordedShape): void {
     w.tag(65);
     w.double(m.observedAtMs);
   }
+  if (m.rollback !== undefined) {
+    w.tag(74);
+    const at = w.begin();
+    writeRollback(w, m.rollback);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRecorded` up to `end`, which is the reader's limit. */
@@ -1482,6 +1503,7 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
   let failure: FailureShape | undefined;
   let seenThrough: number = 0;
   let observedAtMs: number = 0;
+  let rollback: RollbackShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1510,6 +1532,10 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
       case 65:
         observedAtMs = r.double();
         break;
+      case 74:
+        rollback = readRollback(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1523,6 +1549,7 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
     failure,
     seenThrough,
     observedAtMs,
+    rollback,
   };
 }
 
@@ -5941,6 +5968,63 @@ export function encodeTasksCalled(m: TasksCalledShape): Uint8Array {
 export function decodeTasksCalled(bytes: Uint8Array): TasksCalledShape {
   const r = new WireReader(bytes);
   return readTasksCalled(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RollbackBegan`; its fields are described in event_pb.ts. */
+export interface RollbackBeganShape {
+  task: number;
+  rollback?: PlanTaskShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.RollbackBegan`. */
+export function writeRollbackBegan(w: WireWriter, m: RollbackBeganShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.rollback !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writePlanTask(w, m.rollback);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RollbackBegan` up to `end`, which is the reader's limit. */
+export function readRollbackBegan(r: WireReader, end: number): RollbackBeganShape {
+  let task: number = 0;
+  let rollback: PlanTaskShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 18:
+        rollback = readPlanTask(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    rollback,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RollbackBegan` into bytes of its own. */
+export function encodeRollbackBegan(m: RollbackBeganShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRollbackBegan(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RollbackBegan`; its bytes fields are views of `bytes`. */
+export function decodeRollbackBegan(bytes: Uint8Array): RollbackBeganShape {
+  const r = new WireReader(bytes);
+  return readRollbackBegan(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.WaitsOpened`; its fields are described in event_pb.ts. */

@@ -15,6 +15,8 @@ import type { LeaseEndReason } from "./event_pb.js";
 import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
 import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 import type { OperationStatus } from "../../v1/operation_pb.js";
+import type { RollbackShape } from "../../v1/rollback_wire.js";
+import { readRollback, writeRollback } from "../../v1/rollback_wire.js";
 import type { ReviewChoice, ReviewSubject } from "../../v1/review_pb.js";
 import type { ObligationStatus } from "../../v1/obligation_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
@@ -707,6 +709,7 @@ export interface TaskRowShape {
   called?: PlanTaskShape | undefined;
   caller: number;
   closedEvent: number;
+  rollsBack: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -823,6 +826,10 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(272);
     w.varint32(m.closedEvent);
   }
+  if (m.rollsBack !== 0) {
+    w.tag(280);
+    w.varint32(m.rollsBack);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -853,6 +860,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let called: PlanTaskShape | undefined;
   let caller: number = 0;
   let closedEvent: number = 0;
+  let rollsBack: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -938,6 +946,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 272:
         closedEvent = r.varint32();
         break;
+      case 280:
+        rollsBack = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -969,6 +980,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     called,
     caller,
     closedEvent,
+    rollsBack,
   };
 }
 
@@ -1529,6 +1541,7 @@ export interface StepRowShape {
   seenThrough: number;
   observedAtMs: number;
   eventNumber: number;
+  rollback?: RollbackShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRow`. */
@@ -1571,6 +1584,12 @@ export function writeStepRow(w: WireWriter, m: StepRowShape): void {
     w.tag(72);
     w.varint32(m.eventNumber);
   }
+  if (m.rollback !== undefined) {
+    w.tag(82);
+    const at = w.begin();
+    writeRollback(w, m.rollback);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRow` up to `end`, which is the reader's limit. */
@@ -1584,6 +1603,7 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
   let seenThrough: number = 0;
   let observedAtMs: number = 0;
   let eventNumber: number = 0;
+  let rollback: RollbackShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1615,6 +1635,10 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
       case 72:
         eventNumber = r.varint32();
         break;
+      case 82:
+        rollback = readRollback(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1629,6 +1653,7 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
     seenThrough,
     observedAtMs,
     eventNumber,
+    rollback,
   };
 }
 
