@@ -61,6 +61,7 @@ const began: EventBody = {
         onExhausted: OnExhausted.ASK,
         workerLossesMax: 0,
       },
+      timeouts: { lease: { seconds: 30n, nanos: 0 } },
     },
   },
 };

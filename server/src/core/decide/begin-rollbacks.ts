@@ -14,7 +14,7 @@ export function beginRollbacks(run: Run): readonly EventBody[] {
   }));
 }
 
-/** The same kind, so that the same workers serve it; tried again by the default policy, and then, or when it fails for good, a person is asked. */
+/** The same kind and lease, so that the same workers serve it as fast; tried again by the default policy, and then, or when it fails for good, a person is asked. */
 function rollbackOf(run: Run, number: number): PlanTaskShape {
   const spec = plannedSpec(run, number);
   return {
@@ -30,7 +30,13 @@ function rollbackOf(run: Run, number: number): PlanTaskShape {
       onExhausted: OnExhausted.ASK,
       workerLossesMax: 0,
     },
+    timeouts: { lease: durationOf(spec?.leaseMs ?? limits.leaseMsDefault) },
   };
+}
+
+function durationOf(ms: number): { readonly seconds: bigint; readonly nanos: number } {
+  const seconds = Math.floor(ms / 1_000);
+  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1_000) * 1_000_000 };
 }
 
 /** `$rollback/` and the task's name; its number when that is too long, or taken. */
