@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { waitUntil } from "../set-up/running.js";
 
 const sources = fileURLToPath(new URL("../../examples/workflows", import.meta.url));
 const built = fileURLToPath(new URL("../../examples/dist/workflows", import.meta.url));
-const names = ["agent", "research", "nightly"] as const;
+const names = ["agent", "research", "order", "nightly"] as const;
 
 let folder: string;
 
@@ -29,8 +29,8 @@ interface Example {
 }
 
 /** Starts an example; `lines` are what its person types. */
-function start(name: (typeof names)[number], lines = ""): Example {
-  const child = spawn(process.execPath, [join(built, `${name}.js`)], { cwd: folder });
+function start(name: (typeof names)[number], lines = "", ...args: string[]): Example {
+  const child = spawn(process.execPath, [join(built, `${name}.js`), ...args], { cwd: folder });
   const exit = new Promise<number | null>((resolve) => {
     child.on("close", resolve);
   });
@@ -131,5 +131,28 @@ describe("the examples of workflow functions", () => {
     const keys = read().map((line) => line.split(" ")[0]);
     expect(new Set(keys).size).toBe(99);
     expect(keys).toHaveLength(99);
+  });
+});
+
+describe("the order saga", () => {
+  it("undoes what it did when the courier refuses, each effect once, though it is killed on its way there and back", {
+    timeout: 180_000,
+  }, async () => {
+    const books = join(folder, ".pawl-order-books.txt");
+    const has = (effect: string) => (): boolean =>
+      existsSync(books) && readFileSync(books, "utf8").includes(` ${effect} `);
+    await start("order").killWhen(has("card.charge"));
+    await start("order").killWhen(has("card.refund"));
+    expect(await start("order").outcome()).toEqual({
+      said: expect.stringContaining("Nobody drives there."),
+      happened: ["stock.reserve", "card.charge", "card.refund", "stock.put-back"],
+    });
+  });
+
+  it("undoes nothing of an order that goes out", async () => {
+    expect(await start("order", "", "Berlin").outcome()).toEqual({
+      said: "telescope is on its way to Berlin",
+      happened: ["stock.reserve", "card.charge", "courier.book"],
+    });
   });
 });
