@@ -119,3 +119,27 @@ test("a peer that stops answering is found by pings, and its streams end", async
   through.destroy();
   await new Promise((resolve) => proxy.close(resolve));
 });
+
+test("a stream that is closed from within the reading of a frame sends that when the frame is read, and not before", async () => {
+  const stream = await connection.request("POST", "/x", {}, {});
+  stream.on("error", () => undefined);
+  const closedWithin = new Promise<boolean>((resolve) => {
+    // The host tells of a response while it reads the frame that brought it.
+    stream.once("response", () => {
+      stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR, () => undefined);
+      resolve(stream.closed);
+    });
+  });
+  const isClosed = new Promise((resolve) => stream.once("close", resolve));
+  expect(await closedWithin).toBe(false);
+  await isClosed;
+  expect(stream.rstCode).toBe(http2.constants.NGHTTP2_INTERNAL_ERROR);
+});
+
+test("what is told when a stream is closed is told, also of one that the peer closes first", async () => {
+  const stream = await open();
+  const told = new Promise<void>((resolve) => stream.close(undefined, resolve));
+  sessions[0]?.destroy();
+  await told;
+  expect(stream.destroyed).toBe(true);
+});

@@ -174,7 +174,7 @@ class Session {
     if (this.#isDestroyed || session.closed || session.destroyed) {
       return undefined;
     }
-    const stream = session.request(headers, options);
+    const stream = closedBetweenTurns(session.request(headers, options));
     // A process with open streams stays alive; one that only keeps the connection may end.
     if (this.#streams++ === 0) session.ref();
     stream.once("close", () => {
@@ -255,4 +255,20 @@ class Session {
       if (error === null) this.heard();
     });
   }
+}
+
+/**
+ * Lets a stream be closed with the next turn of the event loop only. Whoever closes it may do so from within the host's reading of a frame: Connect does, when
+ * what ends a stream in that frame is an error. Node.js puts off what it sends for a close with CANCEL until the frame is read, but not what it sends for one
+ * with any other code, and that frees the stream under the reading: the process dies of a corrupted heap.
+ */
+function closedBetweenTurns(stream: http2.ClientHttp2Stream): http2.ClientHttp2Stream {
+  const close = stream.close.bind(stream);
+  stream.close = (code, callback) => {
+    if (callback !== undefined) stream.once("close", callback);
+    setImmediate(() => {
+      if (!stream.closed && !stream.destroyed) close(code);
+    });
+  };
+  return stream;
 }
