@@ -9,9 +9,9 @@ import { GrpcClient } from "../rpc/support/grpc-client.js";
 import { Processes } from "./support/processes.js";
 
 const mib = 1_048_576;
-const count = 5_000;
+const count = 2_500;
 /** Less than the log has bytes, and than all its runs take as objects. */
-const heapMib = 112;
+const heapMib = 56;
 
 let processes: Processes;
 let clients: GrpcClient[];
@@ -74,14 +74,14 @@ test("a log of more than the memory that a kernel may use is opened after a kill
   expect(used).toBeLessThan(2 * heapMib * mib);
 
   const client = clientOf(again.port);
-  for (const index of [0, 2_500, count - 1]) {
+  for (const index of [0, 1_250, count - 1]) {
     const offer = await claim(client, `kind-${index}`);
     expect(offer.runId).toBe(`r${index}`);
     await complete(client, offer, index);
   }
   let listed = 0;
   for (let pageToken = ""; ; ) {
-    const page = await client.unary(RunService.method.listRuns, { pageSize: 200, pageToken });
+    const page = await client.unary(RunService.method.listRuns, { pageSize: 1_000, pageToken });
     listed += page.runs.length;
     pageToken = page.nextPageToken;
     if (pageToken === "") break;

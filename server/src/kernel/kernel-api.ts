@@ -84,6 +84,18 @@ export interface WorkerSession {
   disconnect(): void;
 }
 
+/** One page asked for. */
+export interface PageRequest<T> {
+  /** Most items. */
+  readonly size: number;
+  /** Where it begins: the token of the page before it; empty: at the beginning. */
+  readonly token: string;
+  /** Most bytes of its items together; one that is larger stands alone. Default: no bound. */
+  readonly bytesMax?: number;
+  /** Bytes of one item. Default: none. */
+  readonly bytesOf?: (item: T) => number;
+}
+
 /** A page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -206,31 +218,31 @@ export interface KernelApi {
   /** One page of runs, newest first. */
   listRuns<T>(
     filter: RunFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>>;
   /** One page of operations across runs, by state. */
   listOperations<T>(
     filter: OperationFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, operation: number, runNumber: number) => T,
   ): Promise<Page<T>>;
   /** One page of open reviews across runs, oldest first. `reviewId` of the API is `<run number>-<review number>`. */
   listReviews<T>(
     namespace: string,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, review: number) => T,
   ): Promise<Page<T>>;
   /** One page of proposals across runs, oldest first. */
   listProposals<T>(
     filter: ProposalFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, proposal: number) => T,
   ): Promise<Page<T>>;
   /** One page of open input requests across runs, oldest first. `inputId` of the API is `<run number>-<input number>`. */
   listInputs<T>(
     filter: InputFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, input: number) => T,
   ): Promise<Page<T>>;
   /** Number of the aggregate that holds this operation key, or the proposal of it; undefined when there is none. */

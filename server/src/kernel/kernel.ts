@@ -16,6 +16,7 @@ import type {
   KernelInfo,
   OperationFilter,
   Page,
+  PageRequest,
   ProposalFilter,
   RunFilter,
   SessionHello,
@@ -119,7 +120,7 @@ export class Kernel implements KernelApi {
 
   listRuns<T>(
     filter: RunFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>> {
     return this.#answers.afterwards(this.#parts.lists.listRuns(filter, page, project));
@@ -127,7 +128,7 @@ export class Kernel implements KernelApi {
 
   listOperations<T>(
     filter: OperationFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, operation: number, runNumber: number) => T,
   ): Promise<Page<T>> {
     return this.#answers.afterwards(this.#parts.lists.listOperations(filter, page, project));
@@ -135,7 +136,7 @@ export class Kernel implements KernelApi {
 
   listReviews<T>(
     namespace: string,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, review: number) => T,
   ): Promise<Page<T>> {
     return this.#answers.afterwards(this.#parts.lists.listReviews(namespace, page, project));
@@ -143,7 +144,7 @@ export class Kernel implements KernelApi {
 
   listProposals<T>(
     filter: ProposalFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, proposal: number) => T,
   ): Promise<Page<T>> {
     return this.#answers.afterwards(this.#parts.lists.listProposals(filter, page, project));
@@ -151,7 +152,7 @@ export class Kernel implements KernelApi {
 
   listInputs<T>(
     filter: InputFilter,
-    page: { size: number; token: string },
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, input: number) => T,
   ): Promise<Page<T>> {
     return this.#answers.afterwards(this.#parts.lists.listInputs(filter, page, project));

@@ -124,6 +124,38 @@ describe("a list of runs", () => {
   });
 });
 
+describe("a page", () => {
+  const all = { namespace: "default", status: 0, workflow: "" };
+
+  it.each([
+    ["several that fit", 250, [2, 2, 1]],
+    ["exactly what fits", 300, [3, 2]],
+    ["one that is larger", 10, [1, 1, 1, 1, 1]],
+    ["as many as asked for", 1_000, [4, 1]],
+  ])("that is bounded in bytes holds %s", async (_, bytesMax, expected) => {
+    const world = await ListedWorld.create();
+    for (let index = 0; index < 5; index++) {
+      await world.change({ kind: "start", workflow: "a" });
+      if (index === 2) await world.change({ kind: "save" });
+    }
+    const sizes: number[] = [];
+    const listed: string[] = [];
+    let token = "";
+    do {
+      const page = await world.lists.listRuns(
+        all,
+        { size: 4, token, bytesMax, bytesOf: () => 100 },
+        (run) => run.runId,
+      );
+      sizes.push(page.items.length);
+      listed.push(...page.items);
+      token = page.nextPageToken;
+    } while (token !== "");
+    expect(sizes).toEqual(expected);
+    expect(listed).toEqual(world.matching(all));
+  });
+});
+
 describe("a page token", () => {
   it.each(["x", "AAAA", "a token of another list"])("refuses the token %s", async (token) => {
     const world = await ListedWorld.create();

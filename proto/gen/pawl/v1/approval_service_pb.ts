@@ -588,7 +588,7 @@ export type ListProposalsRequest = Message<"pawl.v1.ListProposalsRequest"> & {
   addressee: string;
 
   /**
-   * Proposals per page. Default 50, at most 1,000.
+   * Proposals per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 5;
    */

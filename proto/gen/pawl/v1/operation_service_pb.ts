@@ -387,7 +387,7 @@ export type ListOperationsRequest = Message<"pawl.v1.ListOperationsRequest"> & {
   status: OperationStatus;
 
   /**
-   * Operations per page. Default 50, at most 1,000.
+   * Operations per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 4;
    */

@@ -48,7 +48,7 @@ export type ListReviewsRequest = Message<"pawl.v1.ListReviewsRequest"> & {
   includeResolved: boolean;
 
   /**
-   * Reviews per page. Default 50, at most 1,000.
+   * Reviews per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 4;
    */

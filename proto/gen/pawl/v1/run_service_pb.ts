@@ -574,7 +574,7 @@ export type ListRunsRequest = Message<"pawl.v1.ListRunsRequest"> & {
   workflow: string;
 
   /**
-   * Runs per page. Default 50, at most 1,000.
+   * Runs per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 4;
    */
@@ -707,7 +707,7 @@ export type ListTasksRequest = Message<"pawl.v1.ListTasksRequest"> & {
   status: TaskStatus;
 
   /**
-   * Tasks per page. Default 50, at most 1,000.
+   * Tasks per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 4;
    */
@@ -2110,7 +2110,7 @@ export type ListInputsRequest = Message<"pawl.v1.ListInputsRequest"> & {
   status: InputStatus;
 
   /**
-   * Requests per page. Default 50, at most 1,000.
+   * Requests per page. Default 50, at most 1,000; a page also ends before it takes more than 1 MiB.
    *
    * @generated from field: uint32 page_size = 5;
    */

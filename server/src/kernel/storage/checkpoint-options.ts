@@ -1,3 +1,5 @@
+import { getHeapStatistics } from "node:v8";
+
 const kib = 1024;
 const mib = 1024 * kib;
 
@@ -11,7 +13,7 @@ export interface CheckpointOptions {
   readonly beginAgeMs?: number;
   /** Runs kept in memory. Default 50,000. */
   readonly residentsMax?: number;
-  /** Estimated bytes of the runs kept in memory. Default 512 MiB. */
+  /** Estimated bytes of the runs kept in memory. Default 512 MiB, or half of the process's heap if that is less. */
   readonly residentBytesMax?: number;
   /** Segments behind the horizon that are kept, in bytes. Default 256 MiB. */
   readonly logRetentionBytes?: number;
@@ -24,7 +26,7 @@ const defaults: Required<CheckpointOptions> = {
   beginBytes: 2 * mib,
   beginAgeMs: 1000,
   residentsMax: 50_000,
-  residentBytesMax: 512 * mib,
+  residentBytesMax: Math.min(512 * mib, getHeapStatistics().heap_size_limit / 2),
   logRetentionBytes: 256 * mib,
   logRetentionMs: 7 * 24 * 3600 * 1000,
 };

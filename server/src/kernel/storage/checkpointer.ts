@@ -169,6 +169,11 @@ export class Checkpointer implements LoopListener {
     }
   }
 
+  /** A run was read. True when `relieve` should be called soon. */
+  loaded(resident: Resident): boolean {
+    return this.#evictor.added(resident);
+  }
+
   /** Evicts what is too much in memory. Call between turns. */
   relieve(): void {
     if (this.#isOpen && this.#loop !== undefined) {
@@ -343,6 +348,8 @@ export class Checkpointer implements LoopListener {
     batch.complete((resident) => {
       if (isOver(resident) && resident.number !== storeRunNumber) {
         this.#parts.residency.evict(resident);
+      } else {
+        this.#evictor.added(resident);
       }
     });
     this.#dirty.forgetTailWhenSaved();

@@ -11,6 +11,8 @@ export interface EvictorBounds {
 
 /** Part of a bound that is left after an eviction, so that the next one is not due at once. */
 const leftAfter = 0.9;
+/** What may come into memory between two looks, as a part of a bound. */
+const addedBetweenLooks = 0.1;
 /** How often the bytes are added up at most, in ms. */
 const lookEveryMs = 1000;
 /** The same while there are too many runs: what is dirty cannot go, and looking again at once is of no use. */
@@ -24,19 +26,33 @@ export class Evictor {
   readonly #residency: Residency;
   readonly #bounds: EvictorBounds;
   #lookedMs = 0;
+  /** Estimated bytes that came, or became clean, since the last look. */
+  #addedBytes = 0;
 
   constructor(residency: Residency, bounds: EvictorBounds) {
     this.#residency = residency;
     this.#bounds = bounds;
   }
 
+  /** A run was read, or may go from now on. True when that is enough for a look. */
+  added(resident: Resident): boolean {
+    this.#addedBytes += bytesOf(resident);
+    return this.#hasAdded;
+  }
+
+  get #hasAdded(): boolean {
+    return this.#addedBytes > this.#bounds.bytesMax * addedBetweenLooks;
+  }
+
   /** Looks and evicts if needed. Call between turns: nobody may hold a resident meanwhile. */
   relieve(nowMs: number): void {
     const isFull = this.#residency.size > this.#bounds.residentsMax;
-    if (nowMs - this.#lookedMs < (isFull ? lookWhenFullEveryMs : lookEveryMs)) {
+    const restMs = isFull ? lookWhenFullEveryMs : lookEveryMs;
+    if (!this.#hasAdded && nowMs - this.#lookedMs < restMs) {
       return;
     }
     this.#lookedMs = nowMs;
+    this.#addedBytes = 0;
     let bytes = 0;
     for (const resident of this.#residency.values()) {
       bytes += bytesOf(resident);

@@ -1,5 +1,6 @@
 import type { Run } from "../../core/state.js";
-import type { Page } from "../kernel-api.js";
+import type { Page, PageRequest } from "../kernel-api.js";
+import { PageRows } from "../page-rows.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
 import {
@@ -47,7 +48,7 @@ const looksMax = 10_000;
  */
 export async function readPage<T>(
   source: ListedRuns,
-  page: { readonly size: number; readonly token: string },
+  page: PageRequest<T>,
   listing: Listing<T>,
 ): Promise<Page<T>> {
   const after = readToken(listing.filter, page.token, listing.placeBytes);
@@ -56,7 +57,8 @@ export async function readPage<T>(
   const streams = stored === undefined ? [inMemory] : [inMemory, stored];
   const candidates = new UnionStream(streams, listing.order);
   const reader = new RunCursor(source);
-  const items: T[] = [];
+  const rows = new PageRows(page);
+  const { items } = rows;
   let last: Uint8Array | undefined;
   for (let looks = 0; ; looks++) {
     const candidate = await candidates.first();
@@ -68,10 +70,10 @@ export async function readPage<T>(
     }
     const run = await reader.read(candidate.runNumber);
     if (run !== undefined && listing.isMatch(run, candidate.number)) {
-      if (items.length >= page.size && last !== undefined) {
+      const isOn = rows.add(() => listing.project(run, candidate.runNumber, candidate.number));
+      if (!isOn && last !== undefined) {
         return { items, nextPageToken: writeToken(listing.filter, last) };
       }
-      items.push(listing.project(run, candidate.runNumber, candidate.number));
     }
     last = candidate.place;
     candidates.skip();

@@ -10,6 +10,7 @@ import type {
   InputFilter,
   OperationFilter,
   Page,
+  PageRequest,
   ProposalFilter,
   RunFilter,
 } from "../kernel-api.js";
@@ -42,12 +43,6 @@ export interface ListsParts {
   readonly ready: Promise<void>;
   /** Index rows read at once. Default 200. */
   readonly pageRows?: number;
-}
-
-/** One page asked for. */
-export interface PageRequest {
-  readonly size: number;
-  readonly token: string;
 }
 
 /** States of a run that has ended. */
@@ -87,7 +82,7 @@ export class Lists {
    */
   listRuns<T>(
     filter: RunFilter,
-    page: PageRequest,
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number) => T,
   ): Promise<Page<T>> {
     const { namespace, status, workflow } = filter;
@@ -114,7 +109,7 @@ export class Lists {
    */
   async listOperations<T>(
     filter: OperationFilter,
-    page: PageRequest,
+    page: PageRequest<T>,
     project: (run: Run, operation: number, runNumber: number) => T,
   ): Promise<Page<T>> {
     const { namespace, runId, status } = filter;
@@ -167,7 +162,7 @@ export class Lists {
    */
   listReviews<T>(
     namespace: string,
-    page: PageRequest,
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, review: number) => T,
   ): Promise<Page<T>> {
     const listed = { namespace, field: listField.review, value: openReviewValue };
@@ -188,7 +183,7 @@ export class Lists {
    */
   async listProposals<T>(
     filter: ProposalFilter,
-    page: PageRequest,
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, proposal: number) => T,
   ): Promise<Page<T>> {
     const { namespace, runId, status, addressee } = filter;
@@ -223,7 +218,7 @@ export class Lists {
    */
   listInputs<T>(
     { namespace, addressee }: InputFilter,
-    page: PageRequest,
+    page: PageRequest<T>,
     project: (run: Run, runNumber: number, input: number) => T,
   ): Promise<Page<T>> {
     const listed =
@@ -257,7 +252,7 @@ export class Lists {
     return this.#parts.runs.findOperation(namespace, operationKey);
   }
 
-  async #list<T>(page: PageRequest, listing: Listing<T>): Promise<Page<T>> {
+  async #list<T>(page: PageRequest<T>, listing: Listing<T>): Promise<Page<T>> {
     await this.#parts.ready;
     return await readPage(this.#parts, page, listing);
   }

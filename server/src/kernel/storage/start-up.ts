@@ -117,7 +117,7 @@ export class StartUp {
       this.#countLoaded(resident);
     }
     this.#loads++;
-    if (this.#loads % loadsPerRelief === 0) {
+    if (checkpointer.loaded(resident) || this.#loads % loadsPerRelief === 0) {
       timers.soon(() => checkpointer.relieve());
     }
   }

@@ -13,9 +13,9 @@ import { RejectionError } from "../../kernel/outcome.js";
 import { requireOperationKey } from "../commands/operation.js";
 import { requireDecider } from "../commands/proposal.js";
 import type { Edge } from "../edge.js";
-import { fitPage } from "../fit-page.js";
+import { readPage } from "../page-request.js";
 import { badField } from "../refusals.js";
-import { readNamespace, readPageSize, requireKnown } from "../validate/fields.js";
+import { readNamespace, requireKnown } from "../validate/fields.js";
 import { parseProposalId } from "../views/proposal-id.js";
 import { proposalView } from "../views/proposal-view.js";
 import { requireListedRun } from "./requests.js";
@@ -102,7 +102,7 @@ export async function listProposals(
   edge: Edge,
   request: ListProposalsRequest,
 ): Promise<MessageInitShape<typeof ListProposalsResponseSchema>> {
-  const { runId, addressee, pageToken } = request;
+  const { runId, addressee } = request;
   const namespace = readNamespace(request.namespace);
   requireKnown(request.status, "status", ProposalStatus);
   if (addressee !== "") {
@@ -113,13 +113,11 @@ export async function listProposals(
   const status = isAll ? ProposalStatus.PENDING : request.status;
   const filter = { namespace, runId, status, addressee };
   const { nowMs } = edge.kernel.info();
-  const page = await fitPage(ProposalSchema, readPageSize(request.pageSize), (size) =>
-    edge.kernel.listProposals(
-      filter,
-      { size, token: pageToken },
-      (run, runNumber, proposal) =>
-        proposalView(run, proposal, { runNumber, nowMs, withPayload: false }) ?? {},
-    ),
+  const page = await edge.kernel.listProposals(
+    filter,
+    readPage(ProposalSchema, request),
+    (run, runNumber, proposal) =>
+      proposalView(run, proposal, { runNumber, nowMs, withPayload: false }) ?? {},
   );
   return { proposals: [...page.items], nextPageToken: page.nextPageToken };
 }

@@ -10,8 +10,8 @@ import { notFound } from "../../core/rejection.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { requireOperationKey } from "../commands/operation.js";
 import type { Edge } from "../edge.js";
-import { fitPage } from "../fit-page.js";
-import { readNamespace, readPageSize, requireKnown } from "../validate/fields.js";
+import { readPage } from "../page-request.js";
+import { readNamespace, requireKnown } from "../validate/fields.js";
 import { operationView } from "../views/operation-view.js";
 import { requireListedRun } from "./requests.js";
 
@@ -41,18 +41,16 @@ export async function listOperations(
   edge: Edge,
   request: ListOperationsRequest,
 ): Promise<MessageInitShape<typeof ListOperationsResponseSchema>> {
-  const { runId, status, pageToken } = request;
+  const { runId, status } = request;
   const namespace = readNamespace(request.namespace);
   requireKnown(status, "status", OperationStatus);
   await requireListedRun(edge, { namespace, runId });
   const filter = { namespace, runId, status };
-  const page = await fitPage(OperationSchema, readPageSize(request.pageSize), (size) =>
-    edge.kernel.listOperations(
-      filter,
-      { size, token: pageToken },
-      (run, operation, runNumber) =>
-        operationView(run, operation, { runNumber, withPayloads: false }) ?? {},
-    ),
+  const page = await edge.kernel.listOperations(
+    filter,
+    readPage(OperationSchema, request),
+    (run, operation, runNumber) =>
+      operationView(run, operation, { runNumber, withPayloads: false }) ?? {},
   );
   return { operations: [...page.items], nextPageToken: page.nextPageToken };
 }

@@ -1,12 +1,12 @@
 import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
-import type { Page } from "../../kernel/kernel-api.js";
-import { RejectionError } from "../../kernel/outcome.js";
+import type { Page, PageRequest } from "../../kernel/kernel-api.js";
+import { RejectionError, type Target } from "../../kernel/outcome.js";
+import { PageRows } from "../../kernel/page-rows.js";
 import type { Edge } from "../edge.js";
 import { readPageToken, writePageToken } from "../page-token.js";
 import { readNamespace } from "../validate/fields.js";
 import { type NumberedPart, type PartNumbers, parsePartId } from "../views/part-id.js";
-import type { RunFields } from "./requests.js";
 import { withPartId } from "./with-part-id.js";
 
 /**
@@ -35,11 +35,10 @@ export async function viewPart<T>(
 }
 
 /** Which page of a list inside one run. */
-export interface PageOfRun {
+export interface PageOfRun<T> {
   /** What the list is and what narrows it: a token counts for nothing else. */
   readonly filter: readonly string[];
-  readonly size: number;
-  readonly pageToken: string;
+  readonly page: PageRequest<T>;
 }
 
 /** The parts that a list inside one run is of. */
@@ -56,23 +55,19 @@ export interface PartsOfRun<T> {
  */
 export async function pageOfRun<T>(
   edge: Edge,
-  { namespace, runId }: RunFields,
-  { filter, size, pageToken }: PageOfRun,
+  target: Target,
+  { filter, page }: PageOfRun<T>,
   { count, rowOf }: PartsOfRun<T>,
 ): Promise<Page<T>> {
-  const from = readPageToken(filter, pageToken);
-  return await edge.kernel.view({ kind: "run", namespace, runId }, (run, runNumber) => {
-    const items: T[] = [];
+  const from = readPageToken(filter, page.token);
+  return await edge.kernel.view(target, (run, runNumber) => {
+    const rows = new PageRows(page);
     for (let part = from; part < count(run); part++) {
       const row = rowOf(run, part, runNumber);
-      if (row === undefined) {
-        continue;
+      if (row !== undefined && !rows.add(() => row)) {
+        return { items: rows.items, nextPageToken: writePageToken(filter, part) };
       }
-      if (items.length === size) {
-        return { items, nextPageToken: writePageToken(filter, part) };
-      }
-      items.push(row);
     }
-    return { items, nextPageToken: "" };
+    return { items: rows.items, nextPageToken: "" };
   });
 }

@@ -9,17 +9,16 @@ import type {
   ResolveReviewResponseSchema,
   ReviewService,
 } from "@pawl/proto/v1/review_service_pb.js";
-import type { Page } from "../../kernel/kernel-api.js";
+import type { Page, PageRequest } from "../../kernel/kernel-api.js";
 import type { Target } from "../../kernel/outcome.js";
 import { admitMessage } from "../admission.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
-import { fitPage } from "../fit-page.js";
+import { readPage } from "../page-request.js";
 import { badField } from "../refusals.js";
 import {
   readNamespace,
-  readPageSize,
   requireId,
   requireKnown,
   requireNumber,
@@ -49,24 +48,23 @@ async function listReviews(
   request: ListReviewsRequest,
 ): Promise<MessageInitShape<typeof ListReviewsResponseSchema>> {
   const namespace = readNamespace(request.namespace);
-  const { runId, includeResolved, pageToken } = request;
-  const pageSize = readPageSize(request.pageSize);
+  const { runId, includeResolved } = request;
+  const page = readPage(ReviewSchema, request);
   if (runId === "" && includeResolved) {
     throw badField("include_resolved", "set only together with run_id", "set without it");
   }
   if (runId !== "") {
     requireId("run_id", runId, "run_id");
   }
-  const page = await fitPage(ReviewSchema, pageSize, (size) =>
+  const { items, nextPageToken } =
     runId === ""
-      ? edge.kernel.listReviews(
+      ? await edge.kernel.listReviews(
           namespace,
-          { size, token: pageToken },
+          page,
           (run, runNumber, review) => reviewView(run, review, runNumber) ?? {},
         )
-      : listOfRun(edge, { namespace, runId, includeResolved }, { size, pageToken }),
-  );
-  return { reviews: [...page.items], nextPageToken: page.nextPageToken };
+      : await listOfRun(edge, { namespace, runId, includeResolved }, page);
+  return { reviews: [...items], nextPageToken };
 }
 
 async function getReview(
@@ -88,13 +86,13 @@ interface RunFilter {
 function listOfRun(
   edge: Edge,
   { namespace, runId, includeResolved }: RunFilter,
-  page: { readonly size: number; readonly pageToken: string },
+  page: PageRequest<ReviewInit>,
 ): Promise<Page<ReviewInit>> {
   const filter = ["reviews", runId, `${includeResolved}`];
   return pageOfRun(
     edge,
-    { namespace, runId },
-    { filter, ...page },
+    { kind: "run", namespace, runId },
+    { filter, page },
     {
       count: ({ reviews }) => reviews.length,
       rowOf: (run, number, runNumber) =>

@@ -13,19 +13,18 @@ import type { ProvideInput } from "../../core/command.js";
 import { limits } from "../../core/limits.js";
 import { notFound } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
-import type { Page } from "../../kernel/kernel-api.js";
+import type { Page, PageRequest } from "../../kernel/kernel-api.js";
 import { RejectionError, type Target } from "../../kernel/outcome.js";
 import { admit } from "../admission.js";
 import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
-import { fitPage } from "../fit-page.js";
+import { readPage } from "../page-request.js";
 import { badField } from "../refusals.js";
 import { askerOf, requireAnswer } from "../schema/check-answer.js";
 import type { SchemaAsker } from "../schema/schema-checker.js";
 import {
   readNamespace,
-  readPageSize,
   requireId,
   requireKnown,
   requireNumber,
@@ -114,8 +113,8 @@ export async function listInputs(
   request: ListInputsRequest,
 ): Promise<MessageInitShape<typeof ListInputsResponseSchema>> {
   const namespace = readNamespace(request.namespace);
-  const { runId, pageToken } = request;
-  const pageSize = readPageSize(request.pageSize);
+  const { runId } = request;
+  const page = readPage(InputRequestSchema, request);
   requireKnown(request.status, "status", InputStatus);
   const isOpen = request.status === InputStatus.UNSPECIFIED || request.status === InputStatus.OPEN;
   if (runId === "" && !isOpen) {
@@ -127,16 +126,15 @@ export async function listInputs(
   }
   const status = isOpen ? InputStatus.OPEN : request.status;
   const filter = { namespace, runId, addressee, status };
-  const page = await fitPage(InputRequestSchema, pageSize, (size) =>
+  const { items, nextPageToken } =
     runId === ""
-      ? edge.kernel.listInputs(
+      ? await edge.kernel.listInputs(
           { namespace, addressee },
-          { size, token: pageToken },
+          page,
           (run, runNumber, input) => inputView(run, input, { runNumber, withAnswer: false }) ?? {},
         )
-      : listOfRun(edge, filter, { size, pageToken }),
-  );
-  return { inputs: [...page.items], nextPageToken: page.nextPageToken };
+      : await listOfRun(edge, filter, page);
+  return { inputs: [...items], nextPageToken };
 }
 
 /** The addressee that is wanted, empty for anybody; undefined: all of them. */
@@ -158,13 +156,13 @@ interface RunFilter {
 function listOfRun(
   edge: Edge,
   { namespace, runId, addressee, status }: RunFilter,
-  page: { readonly size: number; readonly pageToken: string },
+  page: PageRequest<InputInit>,
 ): Promise<Page<InputInit>> {
   const filter = ["inputs", runId, `${status}`, ...(addressee === undefined ? [] : [addressee])];
   return pageOfRun(
     edge,
-    { namespace, runId },
-    { filter, ...page },
+    { kind: "run", namespace, runId },
+    { filter, page },
     {
       count: ({ inputs }) => inputs.length,
       rowOf: (run, number, runNumber) => {

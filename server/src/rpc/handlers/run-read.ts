@@ -12,15 +12,13 @@ import type {
 } from "@pawl/proto/v1/run_service_pb.js";
 import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
-import type { Run } from "../../core/state.js";
-import type { Standpoint } from "../../core/view/why.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
-import { fitPage, rowBytes } from "../fit-page.js";
-import { readPageToken, writePageToken } from "../page-token.js";
-import { readNamespace, readPageSize, requireId, requireKnown } from "../validate/fields.js";
+import { readPage } from "../page-request.js";
+import { readNamespace, requireId, requireKnown } from "../validate/fields.js";
 import { runView } from "../views/run-view.js";
 import { taskView } from "../views/task-view.js";
+import { pageOfRun } from "./parts-of-run.js";
 import { standpointOf, targetOfRun } from "./requests.js";
 
 /** Reads one run. */
@@ -39,17 +37,15 @@ export async function listRuns(
   edge: Edge,
   request: ListRunsRequest,
 ): Promise<MessageInitShape<typeof ListRunsResponseSchema>> {
-  const { status, workflow, pageToken } = request;
+  const { status, workflow } = request;
   const filter = { namespace: readNamespace(request.namespace), status, workflow };
   requireKnown(status, "status", RunStatus);
   if (workflow !== "") {
     requireId("workflow", workflow, "workflow");
   }
   const from = standpointOf(edge);
-  const page = await fitPage(RunSchema, readPageSize(request.pageSize), (size) =>
-    edge.kernel.listRuns(filter, { size, token: pageToken }, (run, runNumber) =>
-      runView(run, { ...from, runNumber }),
-    ),
+  const page = await edge.kernel.listRuns(filter, readPage(RunSchema, request), (run, runNumber) =>
+    runView(run, { ...from, runNumber }),
   );
   return { runs: [...page.items], nextPageToken: page.nextPageToken };
 }
@@ -75,9 +71,6 @@ export async function getTask(
   return { task };
 }
 
-/** What the rows of a page of tasks may take together, encoded. */
-const taskPageBytes = 3_145_728;
-
 /** Lists the tasks of one run in plan order. */
 export async function listTasks(
   edge: Edge,
@@ -86,50 +79,20 @@ export async function listTasks(
   const target = targetOfRun(request);
   const { status, runId } = request;
   requireKnown(status, "status", TaskStatus);
-  const size = readPageSize(request.pageSize);
   const filter = ["tasks", runId, `${status}`];
-  const first = readPageToken(filter, request.pageToken);
   const from = standpointOf(edge);
-  const page = await edge.kernel.view(target, (run, runNumber) =>
-    pageOfTasks(run, { ...from, first, size, status, runNumber }),
+  const page = readPage(TaskSchema, request);
+  const { items, nextPageToken } = await pageOfRun(
+    edge,
+    target,
+    { filter, page },
+    {
+      count: ({ tasks }) => tasks.length,
+      rowOf: (run, number, runNumber) =>
+        status === TaskStatus.UNSPECIFIED || run.tasks[number]?.status === status
+          ? taskView(run, number, { ...from, runNumber, isWhole: false })
+          : undefined,
+    },
   );
-  const isLast = page.next === undefined;
-  return {
-    tasks: page.tasks,
-    nextPageToken: isLast ? "" : writePageToken(filter, page.next),
-  };
-}
-
-interface TaskPageParts extends Standpoint {
-  /** Number of the first task that may be on it. */
-  readonly first: number;
-  readonly size: number;
-  readonly status: TaskStatus;
-}
-
-interface TaskPage {
-  readonly tasks: MessageInitShape<typeof TaskSchema>[];
-  /** Number of the task with which the next page begins; undefined on the last one. */
-  readonly next: number | undefined;
-}
-
-function pageOfTasks(run: Run, parts: TaskPageParts): TaskPage {
-  const { first, size, status } = parts;
-  const tasks: MessageInitShape<typeof TaskSchema>[] = [];
-  let bytes = 0;
-  for (let number = first; number < run.tasks.length; number++) {
-    if (status !== TaskStatus.UNSPECIFIED && run.tasks[number]?.status !== status) {
-      continue;
-    }
-    const task = taskView(run, number, { ...parts, isWhole: false });
-    if (task === undefined) {
-      continue;
-    }
-    bytes += rowBytes(TaskSchema, task);
-    if (tasks.length === size || (tasks.length > 0 && bytes > taskPageBytes)) {
-      return { tasks, next: number };
-    }
-    tasks.push(task);
-  }
-  return { tasks, next: undefined };
+  return { tasks: [...items], nextPageToken };
 }
