@@ -85,10 +85,11 @@ test("an attempt whose run is terminated has lost its lease, and its context thr
 test("an attempt whose own time is over is told so, and the next one begins", async () => {
   const seen: unknown[] = [];
   const slow = task("slow", {
-    retry: { attempts: 2, initial: "1ms" },
+    retry: { attempts: 20, initial: "1ms" },
     timeouts: { startToClose: "300ms" },
   }).run(async (ctx) => {
-    if (ctx.attempt === 2) return "in time";
+    // Not by the number of the attempt: on a busy machine the time of one may be over before its code begins.
+    if (seen.length === 1) return "in time";
     const reason = await stopped(ctx);
     seen.push(reason);
     throw reason;

@@ -153,7 +153,7 @@ test("an input that is not JSON is refused with its path, and nothing is sent", 
 test("waiting for a kernel that is away ends with a reason when the caller says how long", async () => {
   kernel.kill();
   const error = await client
-    .start(greeting, { name: "Ada" }, { timeout: "300ms" })
+    .start(greeting, { name: "Ada" }, { timeout: "2s" })
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(WaitTimedOut);
   expect(String(error)).toContain("ECONNREFUSED");
