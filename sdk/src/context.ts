@@ -37,7 +37,10 @@ export interface StepOptions {
   readonly key?: string;
   /** How long one try may take. Default: no limit of its own. */
   readonly timeout?: Duration;
-  /** With it, a step that fails for good is recorded as failed and never runs again; without, the attempt's own retry runs it again. */
+  /**
+   * When it is tried again, within the attempt. A step that still fails is recorded as failed, throws `StepFailed`, and never runs again. Without a retry of its
+   * own that holds as soon as the code goes on after it; where the failure ends the attempt, the task's own retry runs the step again.
+   */
   readonly retry?: StepRetry;
   /** True: resolves only when the value is durable. Default false: when it is on its way; whatever follows stays behind it. */
   readonly durable?: boolean;

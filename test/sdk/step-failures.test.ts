@@ -1,9 +1,16 @@
 // Goal: a step that fails for good is recorded as failed, and thrown the same at every later attempt without running.
-import { json, StepFailed, task } from "@pawl/sdk";
+import { json, operation, StepFailed, type TaskContext, task } from "@pawl/sdk";
 import { expect, test } from "vitest";
 import { eachEmbedded } from "./support/each-embedded.js";
 
 const each = eachEmbedded();
+
+const pay = operation("pay", {
+  payload: json<number>(),
+  result: json<string>(),
+  sink: { kind: "idempotent", keyWindow: "1h" },
+  call: () => "paid",
+});
 
 class DiskFull extends Error {
   override readonly name: string = "DiskFull";
@@ -57,7 +64,7 @@ test("a step says which errors are worth another try", async () => {
   expect(tries).toBe(2);
 });
 
-test("a step without one throws its own error, is not recorded, and runs again with the next attempt", async () => {
+test("a step without one that ends its attempt is not recorded, and runs again with the next", async () => {
   const seen: unknown[] = [];
   const flaky = task("flaky", { retry: { attempts: 2, initial: "1ms" } }).run(async (ctx) => {
     try {
@@ -72,7 +79,62 @@ test("a step without one throws its own error, is not recorded, and runs again w
   });
   await each.kernel.worker({ serve: [flaky] });
   expect(await each.kernel.execute(flaky, undefined, { timeout: "20s" })).toBe("written");
-  expect(seen).toEqual([expect.any(DiskFull)]);
+  expect(seen).toMatchObject([{ name: "StepFailed", failure: { kind: "DiskFull" } }]);
+});
+
+test("what ended the attempt is told as it was thrown in the step", async () => {
+  const full = task("full", { retry: { attempts: 1 } }).run(async (ctx) => {
+    await ctx.step("write", () => {
+      throw new DiskFull("no room");
+    });
+  });
+  await each.kernel.worker({ serve: [full] });
+  await expect(each.kernel.execute(full, undefined, { timeout: "20s" })).rejects.toMatchObject({
+    failure: { cause: { kind: "DiskFull", message: "no room" } },
+  });
+});
+
+test.each([
+  ["another step", (ctx: TaskContext) => ctx.step("note", () => 1)],
+  ["an effect", (ctx: TaskContext) => ctx.perform(pay, 1, { target: "bank" })],
+  ["a wait", (ctx: TaskContext) => ctx.sleep("nap", "1ms")],
+] as const)("a step without one fails for good when the code goes on to %s", async (_, goOn) => {
+  const ran: number[] = [];
+  const seen: unknown[] = [];
+  const code = task("code", { retry: { attempts: 2, initial: "1ms" } }).run(async (ctx) => {
+    const failed = await ctx
+      .step("write", () => {
+        ran.push(ctx.attempt);
+        if (ran.length === 1) throw new DiskFull("no room");
+        return "written";
+      })
+      .catch((error: StepFailed) => error.failure.kind);
+    seen.push(failed);
+    await goOn(ctx);
+    if (ctx.attempt === 1) throw new Error("again");
+    return failed;
+  });
+  await each.kernel.worker({ serve: [code] });
+  expect(await each.kernel.execute(code, undefined, { timeout: "20s" })).toBe("DiskFull");
+  expect(ran).toEqual([1]);
+  expect(new Set(seen)).toEqual(new Set(["DiskFull"]));
+});
+
+test("a step without one may be made again as long as nothing else was done", async () => {
+  let tries = 0;
+  const stubborn = task("stubborn", { output: json<string>() }).run(async (ctx) => {
+    for (;;) {
+      const made = await ctx
+        .step("write", () => {
+          if (++tries < 3) throw new DiskFull("no room");
+          return "written";
+        })
+        .catch(() => undefined);
+      if (made !== undefined) return made;
+    }
+  });
+  await each.kernel.worker({ serve: [stubborn] });
+  expect(await each.kernel.execute(stubborn, undefined, { timeout: "20s" })).toBe("written");
 });
 
 test("a try that takes too long is aborted and thrown as such, and the next may be in time", async () => {

@@ -213,6 +213,7 @@ export class AttemptContext implements TaskContext {
       const taken = this.#performed.take(scoped, operation.name, options.key);
       try {
         const request = await makeRequest();
+        if (options.scope === "namespace") await this.steps?.answered();
         this.#origin ??= originOf(this.options.offer);
         const used = ledger ?? this.ledgerOf(options.scope);
         // The engine decodes what the operation's own schema gave.

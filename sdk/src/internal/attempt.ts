@@ -18,6 +18,7 @@ import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
 import { inAttemptSpan } from "./trace-spans.js";
+import { unrecorded } from "./unsaid-failures.js";
 import { validate } from "./validate.js";
 import { type Suspension, seenBefore } from "./waits.js";
 
@@ -67,8 +68,10 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   try {
     end = await execute(options);
   } catch (thrown) {
-    end = failed(tangible(thrown), state);
+    end = failed(unrecorded(tangible(thrown)), state);
   }
+  // Whatever fails next is not what the code went on after.
+  if (end.case !== "suspend") options.lease.onSend = undefined;
   state.returned();
   if (state.isOver) {
     return { case: "nothing" };
@@ -153,7 +156,11 @@ function goOn({ ctx, execution }: WarmCopy, options: AttemptOptions): AtWork {
 
 function partsOf(options: AttemptOptions, execution: Execution): AttemptContextOptions {
   const { offer, lease, state, port, ledger, load } = options;
-  const onSuspend = (suspension: Suspension): void => execution.suspend(suspension);
+  const onSuspend = (suspension: Suspension): void => {
+    // Failures of steps, before the code counts as asleep.
+    lease.onSend?.();
+    execution.suspend(suspension);
+  };
   return { offer, lease, state, port, ledger, load, onSuspend };
 }
 

@@ -14,6 +14,8 @@ export class Lease {
   seenThrough: number;
   /** True once it is known to be over. */
   isOver = false;
+  /** Called before anything that is recorded leaves under it. */
+  onSend: (() => void) | undefined;
   #renewedAtMs: number = monotonicMs();
 
   constructor(offer: Offer) {

@@ -19,6 +19,7 @@ import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { asError, startTimer, wait } from "./time.js";
 import { attribute, isTraced, noteReuse } from "./trace.js";
 import { inStepSpan } from "./trace-spans.js";
+import { isNoOutcome, UnsaidFailures } from "./unsaid-failures.js";
 import { validate } from "./validate.js";
 import type { ItemAnswer } from "./work-item.js";
 
@@ -83,9 +84,11 @@ export class Steps {
   #madeBytes = 0;
   readonly #recorded = new Map<string, StepRecord>();
   readonly #names = new Names();
+  readonly #unsaid = new UnsaidFailures();
 
   constructor(options: StepsOptions) {
     this.#options = options;
+    options.lease.onSend = (): void => this.#sayFailures();
     for (const record of options.recorded) {
       this.#recorded.set(identityOf(record.name, record.key), record);
     }
@@ -94,6 +97,7 @@ export class Steps {
   /** The code goes on under another lease. */
   goOnUnder(lease: Lease, state: AttemptState): void {
     this.#options = { ...this.#options, lease, state };
+    lease.onSend = (): void => this.#sayFailures();
   }
 
   /** About how much memory the steps made here take, in bytes. */
@@ -111,6 +115,7 @@ export class Steps {
     const { name, options } = call;
     checkId(name, "the name of a step");
     if (options.key !== undefined) checkId(options.key, "the key of a step");
+    if (!this.#unsaid.isEmpty) this.#makeAgain(identityOf(name, options.key));
     const taken = this.#names.take("step", name, options.key, call.at);
     const record = this.find(name, options.key);
     if (record !== undefined) {
@@ -118,24 +123,47 @@ export class Steps {
     }
     try {
       const made = this.#first(call);
-      return made instanceof Promise ? this.#late(made, taken) : made;
+      return made instanceof Promise ? this.#late(made, call, taken) : made;
     } catch (thrown) {
-      this.#giveBack(taken, thrown);
-      throw thrown;
+      throw this.#thrown(thrown, call, taken);
     }
   }
 
-  async #late(making: Promise<unknown>, taken: string): Promise<unknown> {
+  async #late(making: Promise<unknown>, call: StepCall, taken: string): Promise<unknown> {
     try {
       return await making;
     } catch (thrown) {
-      this.#giveBack(taken, thrown);
-      throw thrown;
+      throw this.#thrown(thrown, call, taken);
     }
   }
 
-  #giveBack(taken: string, thrown: unknown): void {
-    if (!(thrown instanceof StepFailed)) this.#names.giveBack(taken);
+  /** What the code is thrown. A failure that is not recorded is thrown as if it were: it may be, before the code is through with it. */
+  #thrown(thrown: unknown, { name, options, isRead }: StepCall, taken: string): unknown {
+    const { state } = this.#options;
+    if (options.retry !== undefined && thrown instanceof StepFailed) return thrown;
+    if (isNoOutcome(thrown, state)) {
+      this.#names.giveBack(taken);
+      return thrown;
+    }
+    const { failure } = toFailure(thrown);
+    const { key } = options;
+    const failed = new StepFailed(name, fromFailure(failure));
+    const step: StepToRecord = { name, key, outcome: { failure }, isRead };
+    const { seenThrough } = state;
+    this.#unsaid.add(identityOf(name, key), { step, seenThrough, failed, taken }, thrown);
+    return failed;
+  }
+
+  /** As long as its failure is not recorded the code may make a step again. */
+  #makeAgain(identity: string): void {
+    const unsaid = this.#unsaid.forget(identity);
+    if (unsaid !== undefined) this.#names.giveBack(unsaid.taken);
+  }
+
+  /** Records failures before anything else of the attempt leaves: the code goes on with them. */
+  #sayFailures(): void {
+    if (this.#unsaid.isEmpty || this.#options.state.isOver) return;
+    for (const { step, seenThrough } of this.#unsaid.take()) this.#send(step, seenThrough);
   }
 
   /** Records how to undo something, unless it is recorded. */
@@ -225,13 +253,22 @@ export class Steps {
 
   /** Sends a record. What follows stays behind it on the stream. */
   #record(step: StepToRecord, settle?: (error: Error | undefined) => void): void {
-    const { port, lease, state } = this.#options;
+    const { state } = this.#options;
     state.assertUsable(`step "${step.name}"`);
+    this.#send(step, state.seenThrough, settle);
+  }
+
+  #send(
+    step: StepToRecord,
+    seenThrough: number,
+    settle?: (error: Error | undefined) => void,
+  ): void {
+    const { port, lease, state } = this.#options;
     const { outcome } = step;
     this.#madeBytes += NAME_BYTES + ("value" in outcome ? payloadBytes(outcome.value) : 0);
     const number = ++this.#sent;
     this.#unanswered.add(number);
-    port.recordStep(lease, step, state.seenThrough, (answer) => {
+    port.recordStep(lease, step, seenThrough, (answer) => {
       this.#unanswered.delete(number);
       const error = judge(answer, lease, state);
       settle?.(error);
@@ -256,6 +293,7 @@ export class Steps {
 
   /** Resolves when every record that was sent is answered: what is asked beside the stream may refer to them then. */
   async answered(): Promise<void> {
+    this.#sayFailures();
     if (this.#unanswered.size === 0) return;
     const left = new Set(this.#unanswered);
     await new Promise<void>((resolve) => {

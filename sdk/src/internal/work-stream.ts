@@ -86,6 +86,7 @@ export class WorkStream {
     make: (correlation: number) => ItemBody,
     settle: WorkItem["settle"],
   ): void {
+    lease.onSend?.();
     const correlation = this.#correlations.next(this.#unanswered);
     const item: WorkItem = {
       correlation,
