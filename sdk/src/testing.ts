@@ -1,3 +1,10 @@
+export {
+  type CrashDemo,
+  type CrashDemoEntry,
+  type CrashDemoLine,
+  type CrashDemoOptions,
+  crashDemo,
+} from "./testing/crash-demo.js";
 export type {
   CrashKill,
   CrashPoint,
@@ -20,6 +27,7 @@ export {
   describeReport,
   everyCrashWindow,
 } from "./testing/every-crash-window.js";
+export type { BodyEnd } from "./testing/run-ends.js";
 export { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
 export {
   type SinkCall,

@@ -5,7 +5,7 @@ import { PawlError } from "../errors.js";
 import type { ErasedCall, Lookup, Operation } from "../operation.js";
 import { decodePayload, encodeResult } from "./codec.js";
 import { tangible, toFailure } from "./failure.js";
-import { monotonicMs, startTimer } from "./time.js";
+import { monotonicMs, startTimer, steeringTime } from "./time.js";
 import type { CallTrace } from "./trace-spans.js";
 import { validate } from "./validate.js";
 
@@ -55,8 +55,13 @@ export function callSink(
       abort.abort(error);
       resolve(unknown(error, false));
     });
-    const call = (): unknown =>
-      recorded.trace.run(() => operation.call(callOf(recorded, abort.signal)));
+    const call = async (): Promise<unknown> => {
+      const returned = await recorded.trace.run(() =>
+        operation.call(callOf(recorded, abort.signal)),
+      );
+      steeringTime()?.acted?.(recorded.key, operation.sink.kind === "idempotent");
+      return returned;
+    };
     void settle(operation, call).then((outcome) => {
       timer.cancel();
       if (isLate) {

@@ -20,6 +20,8 @@ export interface SteeredTime {
   wallMs(): number;
   /** Calls back once, not before `delayMs`. `wait`: code stands still until then; `watch`: something else is bounded by it. */
   after(delayMs: number, callback: () => void, use: TimerUse): Timer;
+  /** Told that a sink was called and has answered, under which key, and whether it has one effect for each key. */
+  acted?(key: string, honoursKeys: boolean): void;
 }
 
 /**

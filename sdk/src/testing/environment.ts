@@ -109,6 +109,11 @@ export class TestEnvironment implements AsyncDisposable {
     return this.#machine.books.effects(sink);
   }
 
+  /** Effects of operations that reached no test sink: each of their calls that returned. */
+  get calls(): readonly SinkEffect[] {
+    return this.#machine.books.calls;
+  }
+
   /** All sinks that did something in this environment. */
   get sinks(): readonly TestSink[] {
     return this.#machine.books.sinks;

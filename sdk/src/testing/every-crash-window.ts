@@ -19,6 +19,8 @@ export interface CrashWindow {
   readonly hasCrashed: boolean;
   /** What differs from the undisturbed execution. Undefined: nothing does. */
   readonly difference: string | undefined;
+  /** How it ended. Undefined: the body threw. */
+  readonly end: BodyEnd | undefined;
 }
 
 /** What became of every crash. */
@@ -29,6 +31,8 @@ export interface CrashReport {
   readonly windows: readonly CrashWindow[];
   /** Effects of all sinks together, in the undisturbed execution. */
   readonly effects: number;
+  /** How the undisturbed execution ended. */
+  readonly undisturbed: BodyEnd;
 }
 
 /** What a test does in its environment. What it returns is compared too. */
@@ -67,7 +71,7 @@ export async function tryEveryCrash(
       windows.push(await crashOnce(body, { point, kill: killed, startAt, undisturbed }));
     }
   }
-  return { points: list.points, windows, effects: undisturbed.effects };
+  return { points: list.points, windows, effects: undisturbed.effects, undisturbed };
 }
 
 interface Attempted {
@@ -83,8 +87,9 @@ async function crashOnce(
 ): Promise<CrashWindow> {
   let env: TestEnvironment | undefined;
   let difference: string | undefined;
+  let end: BodyEnd | undefined;
   try {
-    const end = await execute(body, startAt, (opened) => {
+    end = await execute(body, startAt, (opened) => {
       env = opened;
       opened.crashAt(point, { kill });
     });
@@ -92,7 +97,7 @@ async function crashOnce(
   } catch (error) {
     difference = messageOf(error);
   }
-  return { point, kill, hasCrashed: env?.hasCrashed === true, difference };
+  return { point, kill, hasCrashed: env?.hasCrashed === true, difference, end };
 }
 
 async function execute(

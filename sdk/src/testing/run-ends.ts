@@ -2,6 +2,7 @@ import { inspect, isDeepStrictEqual } from "node:util";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { TestEnvironment } from "./environment.js";
 import { messageOf } from "./errors.js";
+import type { SinkEffect } from "./test-sink.js";
 
 /** How one execution of a test's body ended, as far as anyone outside can see. */
 export interface BodyEnd {
@@ -13,6 +14,8 @@ export interface BodyEnd {
   readonly sinks: readonly string[];
   /** Effects of all sinks together. */
   readonly effects: number;
+  /** Effects of operations that reached no test sink. Not compared. */
+  readonly calls: readonly SinkEffect[];
 }
 
 /** Looks at everything that a body has left. */
@@ -39,7 +42,7 @@ export async function readEnd(env: TestEnvironment, returned: unknown): Promise<
       sinks.push(`${sink.name}: ${nameless(key)} × ${times}`);
     }
   }
-  return { returned, runs: runs.map(nameless), sinks: sinks.sort(), effects };
+  return { returned, runs: runs.map(nameless), sinks: sinks.sort(), effects, calls: env.calls };
 }
 
 /** What an end differs by from that of the undisturbed execution. Undefined: by nothing. */

@@ -42,6 +42,7 @@ interface Entry {
 /** The books of all sinks in one environment. */
 export class SinkBooks {
   readonly #books = new Map<TestSink, Map<string, Entry>>();
+  readonly #calls = new Map<string, number>();
 
   /** The books of a sink, begun when there are none. */
   of(sink: TestSink): Map<string, Entry> {
@@ -51,6 +52,20 @@ export class SinkBooks {
       this.#books.set(sink, entries);
     }
     return entries;
+  }
+
+  /** A call of an operation has returned. One whose sink honours keys has one effect, however often it is called. */
+  called(key: string, honoursKeys: boolean): void {
+    const before = this.#calls.get(key) ?? 0;
+    this.#calls.set(key, honoursKeys ? 1 : before + 1);
+  }
+
+  /** Effects of operations whose calls reached no test sink: each call that returned is one. */
+  get calls(): SinkEffect[] {
+    const counted = new Set([...this.#books.values()].flatMap((entries) => [...entries.keys()]));
+    return [...this.#calls]
+      .filter(([key]) => !counted.has(key))
+      .map(([key, times]) => ({ key, times }));
   }
 
   /** What a sink did, in the order in which it first did it. */

@@ -124,6 +124,10 @@ export class OwnTime implements SteeredTime, KernelTime {
     return { cancel: () => clearImmediate(immediate) };
   }
 
+  acted(key: string, honoursKeys: boolean): void {
+    this.books.called(key, honoursKeys);
+  }
+
   /** The process is gone. */
   kill(): void {
     this.#isDead = true;

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addApprovalsCommands } from "./commands/approvals.js";
+import { addDemo } from "./commands/demo.js";
 import { addDoctor, type Doctor } from "./commands/doctor.js";
 import { addInbox } from "./commands/inbox.js";
 import { addInfo } from "./commands/info.js";
@@ -39,6 +40,7 @@ export function buildProgram(
   addVerify(program, host.verify, setExitCode);
   addRestore(program, host.restore, setExitCode);
   addDoctor(program, host.doctor, setExitCode);
+  addDemo(program, context, setExitCode);
   addRunCommands(program, context);
   addTaskCommands(program, context);
   addWhy(program, context);
