@@ -6,6 +6,7 @@ import { measureHistory } from "./history-bench.js";
 import { measureLoad } from "./load-bench.js";
 import { measureOpen } from "./open-bench.js";
 import { measureParked } from "./parked-bench.js";
+import { measureTestkit } from "./testkit-bench.js";
 import { measureWake } from "./wake-bench.js";
 
 /** Measures all loads of one bench; `mini` takes seconds and says nothing about speed. */
@@ -54,6 +55,9 @@ const benches: Readonly<Record<string, Bench>> = {
   },
   parked: async function* (mini) {
     yield await measureParked({ runs: mini ? 200 : 10_000 });
+  },
+  testkit: async function* (mini) {
+    yield await measureTestkit(mini ? { warmUps: 1, times: 5 } : { warmUps: 10, times: 100 });
   },
   open: async function* (mini) {
     yield await measureOpen({ runs: mini ? 500 : 100_000 });
