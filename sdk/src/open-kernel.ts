@@ -35,6 +35,8 @@ export interface MemoryEmbedding {
   readonly isOpen: boolean;
   /** Leases that are open. */
   readonly leases: number;
+  /** Tasks that wait to be tried again. */
+  readonly backoffs: number;
   /** Serves a connection of this process; cuts it when no kernel is open. */
   accept(connection: Duplex): void;
   /** Opens a kernel on what the disk holds, with a time of its own. */

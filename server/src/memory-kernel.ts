@@ -59,6 +59,11 @@ export class MemoryKernel {
     return this.#open?.kernel.gauges().leases ?? 0;
   }
 
+  /** Tasks that wait to be tried again. 0 while no kernel is open. */
+  get backoffs(): number {
+    return this.#open?.kernel.gauges().backoffs() ?? 0;
+  }
+
   /** Serves a connection of this process; cuts it when no kernel is open. */
   accept(connection: Duplex): void {
     if (this.#open === undefined) {

@@ -21,6 +21,7 @@ test("docs/operate/observability.md names every metric that a kernel has, with i
     },
     ...{ unsavedBytes: 0, isDiskLow: false, isReadOnly: false, isOpenWorkKnown: true },
     queues: () => [],
+    backoffs: () => 0,
   }));
   const types = [...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   const documented = [...page.matchAll(/^\| `(pawl_[a-z_]+)` *\| (\w+) *\|/gm)];

@@ -63,9 +63,10 @@ export class Machine implements PumpOwner {
     return [...this.#workers].reduce((sum, { process }) => sum + process.told, this.#toldByDead);
   }
 
-  /** Leases that are open, and whatever else ends by itself if time passes. */
+  /** Leases that are open, tries that are to come, and whatever else ends by itself if time passes. */
   get isUnsettled(): boolean {
-    return (this.#memory?.leases ?? 0) > 0 || this.time.hasWait();
+    const { leases = 0, backoffs = 0 } = this.#memory ?? {};
+    return leases > 0 || backoffs > 0 || this.time.hasWait();
   }
 
   isAtOwnWork(): boolean {

@@ -1,5 +1,7 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { KernelGauges } from "../observe/meter.js";
 import type { KernelParts } from "./kernel-parts.js";
+import type { Resident } from "./resident.js";
 
 /** State of a kernel, for metrics. Read when someone asks; nothing of it is kept up to date meanwhile. */
 export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGauges {
@@ -23,5 +25,15 @@ export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGa
     isReadOnly: hold.loss !== undefined,
     isOpenWorkKnown,
     queues: () => work.dispatcher.queues(),
+    backoffs: () => countBackoffs(residency.values()),
   };
+}
+
+function countBackoffs(residents: Iterable<Resident>): number {
+  let count = 0;
+  for (const { run } of residents) {
+    if (run.openTasks === 0) continue;
+    for (const { status } of run.tasks) if (status === TaskStatus.BACKOFF) count++;
+  }
+  return count;
 }

@@ -55,6 +55,8 @@ export interface KernelGauges {
   readonly isOpenWorkKnown: boolean;
   /** All queues, in no particular order. */
   readonly queues: () => Iterable<QueueGauge>;
+  /** Tasks that wait to be tried again, of runs in memory. Counted when asked. */
+  readonly backoffs: () => number;
 }
 
 /** State of the edge at the moment when metrics are read. */
