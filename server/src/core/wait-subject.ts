@@ -5,13 +5,18 @@ import { toHex } from "./identity/hex.js";
 /** What is waited for, as it is recorded. */
 export type DeclaredSubject = WaitDeclarationShape["subject"];
 
-/** What identifies what is waited for, as text: two waits of one name must agree in it. */
-export function describeSubject(subject: WaitSubject | DeclaredSubject): string {
+/**
+ * What identifies what is waited for, as text: two waits of one name must agree in it.
+ * @param runNumber of the run that waits: what is recorded is of that run.
+ */
+export function describeSubject(subject: WaitSubject | DeclaredSubject, runNumber: number): string {
   switch (subject.case) {
     case "timer":
       return "timer";
     case "proposal":
-      return `proposal ${"proposal" in subject ? subject.proposal : subject.value.proposal}`;
+      return "value" in subject
+        ? `proposal ${runNumber}-${subject.value.proposal}`
+        : `proposal ${subject.ofRun}-${subject.proposal}`;
     case "child":
       return `child ${"value" in subject ? subject.value.obligation : subject.obligation}`;
     case "obligation":

@@ -58,8 +58,9 @@ export function declareWait(
 export function fitsDeclaration(
   { subject }: WaitFor,
   recorded: Pick<WaitDeclarationShape, "subject">,
+  runNumber: number,
 ): boolean {
-  return describeSubject(subject) === describeSubject(recorded.subject);
+  return describeSubject(subject, runNumber) === describeSubject(recorded.subject, runNumber);
 }
 
 function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclarationShape["subject"] {

@@ -81,7 +81,7 @@ export function decideDeclareWaits(run: Run, command: DeclareWaits, ctx: DecideC
   if (!holds(task, command.leaseVersion)) {
     const haveBegun = command.waits.every((wanted) => {
       const known = findWait(run, task, wanted);
-      return known !== undefined && fitsDeclaration(wanted, known.declaration);
+      return known !== undefined && fitsDeclaration(wanted, known.declaration, ctx.runNumber);
     });
     return haveBegun ? acceptExisting() : reject(leaseLost(task, command.leaseVersion));
   }
@@ -285,7 +285,7 @@ function refuseKnown(
   parts: { readonly command: WaitsAsked; readonly index: number; readonly ctx: DecideContext },
 ): Rejection | undefined {
   const { command, index, ctx } = parts;
-  if (!fitsDeclaration(wanted, known.declaration)) {
+  if (!fitsDeclaration(wanted, known.declaration, ctx.runNumber)) {
     return waitConflict(known, wanted, ctx);
   }
   return known.endedEvent !== 0 && known.endedEvent <= command.seenThrough
@@ -298,8 +298,8 @@ function refuseKnown(
 }
 
 function waitConflict(known: Wait, wanted: WaitFor, ctx: DecideContext): Rejection {
-  const recorded = describeSubject(known.declaration.subject);
-  const received = describeSubject(wanted.subject);
+  const recorded = describeSubject(known.declaration.subject, ctx.runNumber);
+  const received = describeSubject(wanted.subject, ctx.runNumber);
   return fingerprintConflict({
     entity: "wait",
     id: wanted.key === undefined ? wanted.name : `${wanted.name}/${wanted.key}`,
@@ -317,7 +317,7 @@ function repeated(run: Run, task: Task, command: SuspendTask, ctx: DecideContext
   }
   for (const wanted of command.waits) {
     const known = findWait(run, task, wanted);
-    if (known !== undefined && !fitsDeclaration(wanted, known.declaration)) {
+    if (known !== undefined && !fitsDeclaration(wanted, known.declaration, ctx.runNumber)) {
       return reject(waitConflict(known, wanted, ctx));
     }
     // A run that was asked to stop opened no waits.
