@@ -1,6 +1,10 @@
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { type Caller, localCaller } from "@pawl/server/core/caller.js";
+import type { Rejection } from "@pawl/server/core/rejection.js";
+import type { Outcome } from "@pawl/server/kernel/outcome.js";
 import { ParkedCommands, parkedBytesMax, parkingOf } from "@pawl/server/kernel/parked-commands.js";
 import { describe, expect, it } from "vitest";
-import { completeTask, startRun } from "../core/support/commands.js";
+import { completeTask, startRun, terminateRun } from "../core/support/commands.js";
 import { planOf } from "../core/support/plans.js";
 import { MemoryKernel } from "../support/kernel.js";
 import { lease, runOf, start } from "./storage/support/one-run.js";
@@ -55,6 +59,34 @@ describe("commands whose runs are being read", () => {
     const reasons = outcomes.map((told) => (told.accepted ? "" : told.rejection.reason));
     expect(reasons.filter((reason) => reason === "PAWL_OVERLOADED")).toHaveLength(2);
     expect(await report).toMatchObject({ accepted: true });
+    await memory.close();
+  });
+
+  it("are not carried out when the credential that they came with ended meanwhile; others are", async () => {
+    const memory = await MemoryKernel.create();
+    await start(memory, "r1", largePlan);
+    await lease(memory, "r1");
+    await memory.time.advance(2000);
+    await memory.close();
+    const { loop } = await memory.open();
+    await memory.time.settle();
+    let ended: Rejection | undefined;
+    const order = (caller: Caller): Promise<Outcome> =>
+      new Promise((resolve, reject) => {
+        const { promises: receiver } = loop;
+        const tag = receiver.expect((outcome) => outcome, resolve, reject);
+        loop.execute(target, terminateRun(), caller, { receiver, tag });
+      });
+    const revoked = order({ ...localCaller, ended: () => ended });
+    expect(loop.parkedBytes).toBeGreaterThan(0);
+    ended = { reason: "PAWL_UNAUTHENTICATED", message: "it was revoked" };
+    await memory.time.advance(100);
+    expect(await revoked).toMatchObject({ accepted: false, rejection: ended });
+    expect(loop.residency.resident(1)?.run.status).toBe(RunStatus.RUNNING);
+    expect(loop.parkedBytes).toBe(0);
+    const allowed = order(localCaller);
+    await memory.time.advance(100);
+    expect(await allowed).toMatchObject({ accepted: true });
     await memory.close();
   });
 });

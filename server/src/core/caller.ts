@@ -1,3 +1,5 @@
+import type { Rejection } from "./rejection.js";
+
 /**
  * Who gives commands, as the connection proved; never something that a request says. One object per credential and namespace, shared
  * by all commands and never changed, so that a command costs nothing for it.
@@ -15,6 +17,8 @@ export interface Caller {
   readonly roles: readonly string[];
   /** False for `local`: anybody on the machine may be it, so it counts as nobody in particular. */
   readonly authenticated: boolean;
+  /** Why its credential counts no more; undefined while it does. Absent for whoever has none. */
+  readonly ended?: () => Rejection | undefined;
 }
 
 /** Name of the unauthenticated principal. No credential can bear it. */

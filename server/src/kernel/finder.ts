@@ -35,6 +35,11 @@ export class Finder {
     this.#parts = parts;
   }
 
+  /** Bytes of commands that wait for their runs to be read. */
+  get parkedBytes(): number {
+    return this.#parked.bytes;
+  }
+
   /** Finds an aggregate: in memory, absent, or a promise after which to ask again. */
   find(target: Target): Found {
     const { residency } = this.#parts;

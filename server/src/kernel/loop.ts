@@ -152,6 +152,11 @@ export class Loop {
     return this.#postponed.size;
   }
 
+  /** Bytes of commands that wait for their runs to be read. */
+  get parkedBytes(): number {
+    return this.#finder.parkedBytes;
+  }
+
   /** Runs with events that are not handed to the store yet. */
   get gathering(): readonly Resident[] {
     return this.#turns.gathering;
@@ -202,7 +207,7 @@ export class Loop {
     const found = this.findOrRefuse(
       target,
       to,
-      () => this.execute(target, command, caller, to),
+      () => this.#executeLater(target, command, caller, to),
       command,
     );
     if (found === "later") {
@@ -235,7 +240,17 @@ export class Loop {
   /** Goes on with starts that had to wait for the checkpointer. */
   resumeStarts(): void {
     for (const { target, command, caller, to } of this.#postponed.take()) {
+      this.#executeLater(target, command, caller, to);
+    }
+  }
+
+  /** Decides a command that had to wait, unless the credential that it came with has ended meanwhile: nobody may give it then. */
+  #executeLater(target: Target, command: Command, caller: Caller, to: ReplyTo): void {
+    const rejection = this.#failure === undefined ? caller.ended?.() : undefined;
+    if (rejection === undefined) {
       this.execute(target, command, caller, to);
+    } else {
+      this.answer(to.receiver, to.tag, { accepted: false, rejection });
     }
   }
 

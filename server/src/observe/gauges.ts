@@ -31,6 +31,21 @@ const ofKernel: readonly Plain<KernelGauges>[] = [
     (state) => state.postponedStarts,
   ],
   [
+    "pawl_held_up_obligations",
+    "What runs owe each other that cannot be delivered yet: the other run is being read, or could not answer.",
+    (state) => state.heldUpObligations,
+  ],
+  [
+    "pawl_live_output_bytes",
+    "Bytes of live output that is kept for its readers.",
+    (state) => state.liveOutputBytes,
+  ],
+  [
+    "pawl_parked_bytes",
+    "Bytes of commands that wait for their runs to be read.",
+    (state) => state.parkedBytes,
+  ],
+  [
     "pawl_contained_faults",
     "Faults of the kernel's own code that it keeps in mind, at most 100.",
     (state) => state.faults,

@@ -46,6 +46,11 @@ export interface KernelGauges {
   /** How late the earliest lease end or deadline is that was not acted upon yet; 0 when none is. */
   readonly overdueMs: number;
   readonly postponedStarts: number;
+  /** What runs owe each other and cannot be delivered yet. */
+  readonly heldUpObligations: number;
+  readonly liveOutputBytes: number;
+  /** Bytes of commands that wait for their runs to be read. */
+  readonly parkedBytes: number;
   readonly faults: number;
   readonly headSequence: number;
   readonly horizonSequence: number;

@@ -87,7 +87,8 @@ export class Credential implements CredentialParts {
   }
 
   #caller(roles: readonly string[]): Caller {
-    return { principal: this.principal, roles, authenticated: this.authenticated };
+    const { principal, authenticated } = this;
+    return { principal, roles, authenticated, ended: () => this.#ended };
   }
 
   #rolesIn(namespace: string): readonly string[] {
