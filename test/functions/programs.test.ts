@@ -8,7 +8,7 @@ const count = Number(process.env["WORKFLOW_PROGRAMS"] ?? 12);
 const seed = process.env["WORKFLOW_SEED"];
 
 test("any program ends as it does undisturbed, with the same effects and records, whatever dies and whether it goes on warm or cold", {
-  timeout: 60_000 + count * 5_000,
+  timeout: 120_000 + count * 30_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs, circumstances, async (program, disturbed) => {
