@@ -83,8 +83,16 @@ describe("pawl reviews resolve", () => {
     const other = await cli.refusal(...resolve("--choice", "skip", "--reason", "x"));
     expect([other.code, other.said]).toEqual([
       1,
-      expect.stringContaining("PAWL_FINGERPRINT_CONFLICT"),
+      [
+        "pawl: Expected review 1-0 to be given the choice that is recorded, but this is another one. The recorded decision stays.",
+        "Reason: PAWL_FINGERPRINT_CONFLICT (exit code 1)",
+        "Next:",
+        "  Leave it: a decision is recorded once. Read the one that was made.",
+        "  npx --no pawl reviews show 1-0",
+        "",
+      ].join("\n"),
     ]);
+    expect(await cli.out("reviews", "show", "1-0")).toContain("by phone");
   });
 
   it.each([

@@ -65,6 +65,17 @@ describe("pawl inputs", () => {
       { inputId: "1-0", existing: false, version: 2 },
     ]);
     expect(await cli.out(...answer)).toContain("had been answered so before; nothing was changed");
+    const second = await cli.refusal("inputs", "answer", "1-0", "--value", '{"cents":6}');
+    expect(second.said).toBe(
+      [
+        'pawl: Expected the answer that question 1-0 was given, but this is another one. local (unauthenticated) answered with {"cents":5}. That stays: a question is answered once.',
+        "Reason: PAWL_FINGERPRINT_CONFLICT (exit code 1)",
+        "Next:",
+        "  Nothing is left to answer; the task goes on with what was recorded.",
+        "  npx --no pawl why r",
+        "",
+      ].join("\n"),
+    );
     const other = await cli.pawl("inputs", "answer", "1-0", "--value", '{"cents":6}', "--json");
     expect(other.code).toBe(1);
     expect(JSON.parse(other.errors).error.reason).toMatch(/^PAWL_/);
@@ -130,7 +141,17 @@ describe("pawl signal", () => {
     expect(await cli.out(...paid)).toContain("nothing was changed");
     expect(await cli.client.run("r").result({ timeout: "10s" })).toEqual({ cents: 5 });
     const over = await cli.refusal("signal", "r", "paid");
-    expect([over.code, over.said]).toEqual([1, expect.stringContaining("PAWL_RUN_OVER")]);
+    expect([over.code, over.said]).toEqual([
+      1,
+      [
+        'pawl: Expected run "r" to be open for a signal, but it is COMPLETED. Nothing was changed.',
+        "Reason: PAWL_RUN_OVER (exit code 1)",
+        "Next:",
+        "  To do the work again, start it under another id, or with --on-existing restart-closed.",
+        "  npx --no pawl run list",
+        "",
+      ].join("\n"),
+    ]);
   });
 
   it("makes a request id when none is given, and tells it", async () => {

@@ -23,7 +23,12 @@ export interface ErrorPlace {
 export function refusedBy(rejection: Rejection, followUps: FollowUps): CliError {
   const { reason, message } = rejection;
   const next = nextAfter(reason, followUps);
-  return new CliError(message, { exitCode: exitCodeOf(reason), reason, next, rejection });
+  return new CliError(whatOf(message), { exitCode: exitCodeOf(reason), reason, next, rejection });
+}
+
+/** A refusal without the kernel's own next step, which is for programs too: a person is told it as commands. */
+function whatOf(message: string): string {
+  return message.replace(/ Next: .*$/s, "");
 }
 
 /** Makes of anything thrown an error that says what was expected, what happened, and what to do next. */
@@ -61,7 +66,7 @@ function describeCall(error: ConnectError, place: ErrorPlace): CliError {
     retryDelay === undefined
       ? []
       : [`Give the same command again in ${formatLength(durationMs(retryDelay))}.`];
-  return new CliError(rejection?.message || error.rawMessage, {
+  return new CliError(whatOf(rejection?.message || error.rawMessage), {
     exitCode: exitCodeOf(reason),
     reason,
     next: [

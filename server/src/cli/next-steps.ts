@@ -30,7 +30,7 @@ const steps: Readonly<Record<string, Steps>> = {
     f.command("reviews list"),
   ],
   PAWL_INVALID_FIELD: () => [
-    "Correct the value and give the command again; --help names the bounds.",
+    "Correct what is named above, and give the command again; --help names the bounds.",
   ],
   PAWL_INVALID_PAGE_TOKEN: () => ["List again from the beginning."],
   PAWL_INVALID_POSITION: () => ["Watch again without a position."],
@@ -65,7 +65,10 @@ const steps: Readonly<Record<string, Steps>> = {
   PAWL_REVIEW_NOT_FOUND: (f) => [f.command("reviews list")],
   PAWL_RUN_EXISTS: () => ["Use another id, or start without --on-existing refuse."],
   PAWL_RUN_NOT_FOUND: (f) => [f.command("run list")],
-  PAWL_RUN_OVER: (f) => ["To do the work again, start it under another id.", f.command("run list")],
+  PAWL_RUN_OVER: (f) => [
+    "To do the work again, start it under another id, or with --on-existing restart-closed.",
+    f.command("run list"),
+  ],
   PAWL_STALE_INTENT: () => ["Leave it: the latest call tells the outcome."],
   PAWL_STALE_VERSION: () => [readAgain],
   PAWL_STORE_DAMAGED: () => [

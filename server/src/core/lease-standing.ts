@@ -23,7 +23,7 @@ export function leaseLost(task: Task, held: number): Rejection {
     reason: "PAWL_LEASE_LOST",
     message:
       `Expected lease version ${held} to hold the task, but it is ${status} under lease version ${task.leaseVersion}. ` +
-      "Stop the attempt: nothing it reports counts any more.",
+      "Next: stop the attempt; nothing it reports counts any more.",
     detail: {
       case: "leaseLost",
       value: {

@@ -1,3 +1,5 @@
+import { wordsOf } from "./command-words.js";
+
 /** Every reason for which the core refuses a command. One page each in docs/errors. */
 export type RejectionReason =
   | "PAWL_UNAUTHENTICATED"
@@ -102,7 +104,7 @@ export interface Rejection {
 export function invalidField(field: string, expected: string, actual: string): Rejection {
   return {
     reason: "PAWL_INVALID_FIELD",
-    message: `Expected ${field} to be ${expected}, but it is ${actual}. Correct it and send the request again.`,
+    message: `Expected ${field} to be ${expected}, but it is ${actual}. Next: correct it and send the request again.`,
     detail: { case: "invalidField", value: { field, expected, actual } },
   };
 }
@@ -133,7 +135,7 @@ const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
 export function notFound(entity: FindableEntity, id: string): Rejection {
   return {
     reason: notFoundReasons[entity],
-    message: `Expected the ${entity} "${id}" to exist, but there is none. Check the id and the namespace.`,
+    message: `Expected the ${entity} "${id}" to exist, but there is none. Next: check the id and the namespace.`,
     detail: { case: "notFound", value: { entity, id } },
   };
 }
@@ -142,7 +144,7 @@ export function notFound(entity: FindableEntity, id: string): Rejection {
 export function staleVersion(entity: string, expected: number, actual: number): Rejection {
   return {
     reason: "PAWL_STALE_VERSION",
-    message: `Expected version ${expected} of the ${entity}, but it is ${actual}. Read it again and decide anew.`,
+    message: `Expected version ${expected} of the ${entity}, but it is ${actual}. Next: read it again and decide anew.`,
     detail: { case: "staleVersion", value: { entity, expected, actual } },
   };
 }
@@ -156,17 +158,30 @@ export interface Conflict {
   readonly differs: string;
 }
 
+/** What is answered once: a second answer has no other identity that it could take. */
+const givenOnce: Readonly<Record<string, { readonly what: string; readonly stays: string }>> = {
+  input: {
+    what: "question",
+    stays:
+      "It was answered already, and that answer stays. Next: read it (client.inputs.get, pawl run history).",
+  },
+  review: {
+    what: "review",
+    stays: "The recorded decision stays. Next: read it (client.reviews.get, pawl reviews show).",
+  },
+};
+
 /** Builds the refusal of the same identity with another content. */
 export function fingerprintConflict(conflict: Conflict): Rejection {
   const { entity, id, differs } = conflict;
-  // A decision has no other identity that a second one could take.
-  const stays =
-    entity === "review" || entity === "input"
-      ? "The recorded decision stays."
-      : "The recorded one stays; use another id for another request.";
+  const given = givenOnce[entity];
+  const message =
+    given === undefined
+      ? `Expected the ${entity} "${id}" to be asked for with the recorded ${differs}, but it differs. The recorded one stays. Next: build the same request from the same values, or use another id for another one.`
+      : `Expected ${given.what} ${id} to be given the ${differs} that is recorded, but this is another one. ${given.stays}`;
   return {
     reason: "PAWL_FINGERPRINT_CONFLICT",
-    message: `Expected the ${entity} "${id}" to be asked for with the recorded ${differs}, but it differs. ${stays}`,
+    message,
     detail: { case: "fingerprintConflict", value: { ...conflict } },
   };
 }
@@ -185,12 +200,15 @@ export function illegalTransition(
   parts: IllegalTransitionParts,
   message?: string,
 ): Rejection {
-  const legal = parts.legal.length === 0 ? "nothing: this state is final" : parts.legal.join(", ");
+  const next =
+    parts.legal.length === 0
+      ? "leave it as it is: this state is final"
+      : `read it again; what may follow is ${parts.legal.join(", ")}`;
   return {
     reason,
     message:
       message ??
-      `Expected a ${parts.entity} that allows ${parts.command}, but it is ${parts.status}. What may follow is ${legal}.`,
+      `Expected a ${parts.entity} that allows ${wordsOf(parts.command)}, but it is ${parts.status}. Next: ${next}.`,
     detail: { case: "illegalTransition", value: { ...parts, legal: [...parts.legal] } },
   };
 }

@@ -98,7 +98,7 @@ export class Beginner {
       return { accepted: true, reply: decision.reply, run, runNumber: number };
     } catch (error) {
       const text = this.#parts.faults.record(number, first.case, error);
-      const message = `Expected the kernel to begin the run, but it failed: ${text}. Nothing was stored.`;
+      const message = `Expected the kernel to begin the run, but it failed: ${text}. Nothing was stored. Next: report it to who runs the kernel, with what its log says.`;
       return { accepted: false, rejection: { reason: "PAWL_INTERNAL", message } };
     }
   }

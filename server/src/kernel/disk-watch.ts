@@ -70,7 +70,7 @@ export class DiskWatch {
     return {
       reason: "PAWL_DISK_LOW",
       message:
-        "Expected enough free disk space for new runs, but it is low; running ones go on. Free some space and send the request again.",
+        "Expected enough free disk space for new runs, but it is low; running ones go on. Next: free some space and send the request again.",
       detail: { case: "overloaded", value: { resource: "disk", bound: "the low-disk watermark" } },
       retryAfterMs: 5000,
     };

@@ -39,7 +39,7 @@ export class FaultLog {
       reason: "PAWL_INTERNAL",
       message:
         `Expected run "${resident.run.runId}" to be served, but the kernel failed on it (${resident.run.fault}) and set it aside. ` +
-        "Resolve its review, or terminate it; other runs are not affected.",
+        "Next: resolve its review, or terminate it; other runs are not affected.",
     });
   }
 }

@@ -78,7 +78,7 @@ export class Hold {
       reason: "PAWL_DATA_LOSS",
       message:
         `Expected the log to hold the acknowledged sequence ${position.sequence}, but it does not: it ends at ${loss.headSequence}, or goes another way. ` +
-        "The kernel is read-only until an operator puts a better copy of the data folder in place, or accepts the loss with pawl restore.",
+        "The kernel is read-only. Next: have an operator put a better copy of the data folder in place, or accept the loss with pawl restore.",
       detail: {
         case: "dataLoss",
         value: {
@@ -104,7 +104,7 @@ function readOnly(loss: Loss): Rejection {
     reason: "PAWL_READ_ONLY",
     message:
       `Expected a kernel that takes work, but it is read-only: ${describeLoss(loss)}. ` +
-      "Send the same request again once an operator has decided: a better copy of the data folder, or pawl restore.",
+      "Next: send the same request again once an operator has decided: a better copy of the data folder, or pawl restore.",
     retryAfterMs: 5000,
   };
 }

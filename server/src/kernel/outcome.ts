@@ -79,7 +79,7 @@ export function damaged(error: unknown): Rejection | undefined {
   if (damage === undefined) {
     return undefined;
   }
-  const message = `Expected the stored run to be as it was written, but it is damaged: ${damage.message}. Nothing of it is served; run pawl verify.`;
+  const message = `Expected the stored run to be as it was written, but it is damaged: ${damage.message}. Nothing of it is served. Next: run pawl verify.`;
   return { reason: "PAWL_STORE_DAMAGED", message };
 }
 
@@ -87,7 +87,7 @@ export function damaged(error: unknown): Rejection | undefined {
 export const goingAway: Rejection = {
   reason: "PAWL_UNAVAILABLE",
   message:
-    "Expected a kernel that takes requests, but it is going away. Send the same request again.",
+    "Expected a kernel that takes requests, but it is going away. Next: send the same request again.",
   retryAfterMs: 1000,
 };
 
@@ -95,7 +95,7 @@ export const goingAway: Rejection = {
 export function unavailable(cause: Error): Rejection {
   return {
     reason: "PAWL_UNAVAILABLE",
-    message: `Expected a kernel that can write, but it has stopped: ${cause.message} Send the same request again once it has restarted.`,
+    message: `Expected a kernel that can write, but it has stopped: ${cause.message} Next: send the same request again once it has restarted.`,
     retryAfterMs: 1000,
   };
 }

@@ -33,7 +33,7 @@ export class ParkedCommands {
       const bound = `${parkedBytesMax} bytes of requests`;
       return {
         reason: "PAWL_OVERLOADED",
-        message: `Expected at most ${bound} to wait for runs that are being read, but this would be more. Send it again later.`,
+        message: `Expected at most ${bound} to wait for runs that are being read, but this would be more. Next: send it again later.`,
         detail: { case: "overloaded", value: { resource: "inbox", bound } },
         retryAfterMs: 500,
       };

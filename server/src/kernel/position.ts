@@ -120,7 +120,7 @@ export class PositionCodec {
       reason: "PAWL_STORE_REWOUND",
       message:
         `Expected a position of epoch ${current}, but it is of epoch ${epoch}: the store was restored since, or is an older copy. ` +
-        `${stands} Read what you follow anew, then watch again with an empty position.`,
+        `${stands} Next: read what you follow anew, then watch again with an empty position.`,
       detail: {
         case: "storeRewound",
         value: { positionEpoch: epoch, storeEpoch: current, keptSequence: BigInt(kept ?? 0) },

@@ -64,7 +64,7 @@ function bytesOf(command: Command, before: Command | undefined): number {
 function tooMany(bound: string): Rejection {
   return {
     reason: "PAWL_OVERLOADED",
-    message: `Expected at most ${bound} to wait for the disk, but this would be more. Send it again later.`,
+    message: `Expected at most ${bound} to wait for the disk, but this would be more. Next: send it again later.`,
     detail: { case: "overloaded", value: { resource: "checkpointer", bound } },
     retryAfterMs: 500,
   };

@@ -70,7 +70,8 @@ export async function executeOne<T>(
 
 const missingAnswer: Rejection = {
   reason: "PAWL_INTERNAL",
-  message: "Expected an answer to the command, but there is none.",
+  message:
+    "Expected an answer to the command, but there is none. Next: report it to who runs the kernel.",
 };
 
 interface Settle<T> {

@@ -11,7 +11,7 @@ const comeBackMs = 1000;
 export function unavailable(why: string): Rejection {
   return {
     reason: "PAWL_UNAVAILABLE",
-    message: `Expected a kernel that takes requests, but ${why}. Send the same request again.`,
+    message: `Expected a kernel that takes requests, but ${why}. Next: send the same request again.`,
     retryAfterMs: comeBackMs,
   };
 }
@@ -22,7 +22,7 @@ export function tooLarge(actualBytes: number | undefined): Rejection {
   const actual = actualBytes === undefined ? "longer" : `${actualBytes} bytes`;
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected a message of ${expected}, but it is ${actual}. Split it, or pass large content by reference.`,
+    message: `Expected a message of ${expected}, but it is ${actual}. Next: split it, or pass large content by reference.`,
     detail: { case: "invalidField", value: { field: "(message)", expected, actual } },
   };
 }
@@ -39,7 +39,7 @@ export function invalidPageToken(): Rejection {
   return {
     ...invalidField("page_token", expected, "another one"),
     reason: "PAWL_INVALID_PAGE_TOKEN",
-    message: `Expected page_token to be ${expected}, but it is another one. Begin again without a token.`,
+    message: `Expected page_token to be ${expected}, but it is another one. Next: begin again without a token.`,
   };
 }
 
@@ -48,7 +48,7 @@ export function internalFault(): Rejection {
   return {
     reason: "PAWL_INTERNAL",
     message:
-      "Expected the kernel to answer, but its own code failed; its log says where. Report it to who runs the kernel.",
+      "Expected the kernel to answer, but its own code failed; its log says where. Next: report it to who runs the kernel.",
   };
 }
 

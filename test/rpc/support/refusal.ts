@@ -21,6 +21,10 @@ export class Refusal extends Error {
   }) {
     super(`${parts.code} ${parts.reason ?? ""}: ${parts.message}`);
     this.name = "Refusal";
+    // Every refusal says what to do next, whichever test it is that meets it.
+    if (parts.reason?.startsWith("PAWL_") === true && !parts.message.includes(" Next: ")) {
+      throw new Error(`Expected a refusal with "Next: ", but it is: ${parts.message}`);
+    }
     this.code = parts.code;
     this.reason = parts.reason;
     this.domain = parts.domain;

@@ -58,8 +58,17 @@ export function addReviewsResolve(group: Command, context: CliContext): void {
       );
     }
     const result = await readContent(context, "--result", options.result);
-    await withKernel(context, options, (session) =>
-      resolveReview(session, reviewId, { ...options, payload: result }),
+    await withKernel(
+      context,
+      options,
+      (session) => resolveReview(session, reviewId, { ...options, payload: result }),
+      (reason, followUps) =>
+        reason === "PAWL_FINGERPRINT_CONFLICT"
+          ? [
+              "Leave it: a decision is recorded once. Read the one that was made.",
+              followUps.command("reviews show", [reviewId]),
+            ]
+          : undefined,
     );
   });
 }

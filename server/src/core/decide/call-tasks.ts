@@ -148,7 +148,7 @@ function tooMany(): Rejection {
   const bound = `${limits.calledTasksMax} called tasks`;
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected at most ${bound} in a run, but this would be more. Split the work into several runs.`,
+    message: `Expected at most ${bound} in a run, but this would be more. Next: split the work into several runs.`,
     detail: { case: "overloaded", value: { resource: "called tasks", bound } },
   };
 }

@@ -186,10 +186,10 @@ function standingOfApprovers(run: Run, proposal: Proposal, ctx: DecideContext): 
 function notOfKey(proposal: number, key: string): Rejection {
   return {
     ...notFound("proposal", `${proposal}`),
-    message: `Expected a proposal ${proposal} of operation "${key}", but there is none: nothing was approved. Propose the action first.`,
+    message: `Expected a proposal ${proposal} of operation "${key}", but there is none: nothing was approved. Next: propose the action first.`,
   };
 }
 
 const notAsProposed = (key: string, differs: string): string =>
   `Expected operation "${key}" to be intended exactly as it was proposed, but its ${differs} differs. ` +
-  "Nothing was called; propose the changed action with `revises`.";
+  "Nothing was called. Next: propose the changed action with `revises`.";

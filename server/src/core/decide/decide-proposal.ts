@@ -110,6 +110,6 @@ function otherFingerprint(proposal: Proposal, command: DecideProposal): Rejectio
     }),
     message:
       `Expected the decision to restate the fingerprint of proposal ${command.proposalId}, but it is another action's. ` +
-      "Nothing was decided; look at the proposal again, and decide about what it shows.",
+      "Nothing was decided. Next: look at the proposal again, and decide about what it shows.",
   };
 }

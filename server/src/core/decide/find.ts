@@ -1,4 +1,5 @@
 import type { OperationLease, TaskRef } from "../command.js";
+import { wordsOf } from "../command-words.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
@@ -63,7 +64,7 @@ export function runOver(run: Run, command: string): Rejection {
   return illegalTransition(
     "PAWL_RUN_OVER",
     { entity: "run", status, command, legal: [] },
-    `Expected run "${run.runId}" to be open for ${command}, but it is ${status}. Nothing was changed.`,
+    `Expected run "${run.runId}" to be open for ${wordsOf(command)}, but it is ${status}. Nothing was changed. Next: read how it ended (pawl run show, run.get()), or start a run under another id.`,
   );
 }
 
@@ -72,6 +73,6 @@ export function runIsFull(command: string, parts: string, max: number): Rejectio
   return illegalTransition(
     "PAWL_TOO_LARGE",
     { entity: "run", status: "RUNNING", command, legal: ["report output", "report failure"] },
-    `Expected at most ${max} ${parts} in a run, but this would be one more. Split the work into several runs.`,
+    `Expected at most ${max} ${parts} in a run, but this would be one more. Next: split the work into several runs.`,
   );
 }

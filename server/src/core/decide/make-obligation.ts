@@ -142,7 +142,7 @@ function tooMany(): Rejection {
   const bound = `${limits.obligationsMax} obligations`;
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected at most ${bound} in a run, but this would be one more. Split the work into several runs.`,
+    message: `Expected at most ${bound} in a run, but this would be one more. Next: split the work into several runs.`,
     detail: { case: "overloaded", value: { resource: "obligations", bound } },
   };
 }

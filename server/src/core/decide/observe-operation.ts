@@ -155,7 +155,7 @@ function staleIntent(operation: Operation): Parameters<typeof reject>[0] {
       command: "ObserveOperation",
       legal: ["observe the latest intent"],
     },
-    `Expected an observation of the latest call of "${operation.declaration.key}", but a later one was intended since. Nothing was changed.`,
+    `Expected an observation of the latest call of "${operation.declaration.key}", but a later one was intended since. Nothing was changed. Next: leave it; the latest call tells the outcome.`,
   );
 }
 
@@ -168,6 +168,6 @@ function noOpenCall(operation: Operation): Parameters<typeof reject>[0] {
       command: "ObserveOperation",
       legal: ["intend it again", "observe a result or a refusal"],
     },
-    `Expected an open call of "${operation.declaration.key}", but its latest call was recorded as having had no effect. Nothing was changed.`,
+    `Expected an open call of "${operation.declaration.key}", but its latest call was recorded as having had no effect. Nothing was changed. Next: intend it again before it is called again.`,
   );
 }

@@ -40,16 +40,18 @@ export function otherAction(
 }
 
 /** What may be done about a proposal in a final state, and why nothing else. */
-const closedWords: Readonly<Record<number, string>> = {
-  [ProposalStatus.APPROVED]: "it was approved already; what may still be done is to revoke it",
-  [ProposalStatus.REJECTED]: "it was rejected; the action must be proposed anew",
-  [ProposalStatus.EXPIRED]: "its time is over; the action must be proposed anew",
-  [ProposalStatus.WITHDRAWN]: "it was withdrawn; nothing is left to decide",
-  [ProposalStatus.SUPERSEDED]: "a revised proposal took its place; decide about that one",
-  [ProposalStatus.CONSUMED]: "its approval was used; look at the operation",
-  [ProposalStatus.REVOKED]: "its approval was revoked; the action must be proposed anew",
-  [ProposalStatus.STALE]:
-    "a guard or an approver's standing held no more; the action must be proposed anew",
+const closedWords: Readonly<Record<number, readonly [why: string, next: string]>> = {
+  [ProposalStatus.APPROVED]: ["it was approved already", "revoke it, if it must not be used"],
+  [ProposalStatus.REJECTED]: ["it was rejected", "have the action proposed anew"],
+  [ProposalStatus.EXPIRED]: ["its time is over", "have the action proposed anew"],
+  [ProposalStatus.WITHDRAWN]: ["it was withdrawn", "leave it: nothing is left to decide"],
+  [ProposalStatus.SUPERSEDED]: ["a revised proposal took its place", "decide about that one"],
+  [ProposalStatus.CONSUMED]: ["its approval was used", "look at the operation"],
+  [ProposalStatus.REVOKED]: ["its approval was revoked", "have the action proposed anew"],
+  [ProposalStatus.STALE]: [
+    "a guard or an approver's standing held no more",
+    "have the action proposed anew",
+  ],
 };
 
 /** Refusal of an act that the proposal's state does not allow. `status`: as it is now, when that was not recorded yet. */
@@ -60,14 +62,14 @@ export function proposalClosed(
   status: ProposalStatus = proposal.status,
 ): Rejection {
   const legal = legalActs(status);
-  const why =
+  const [why, next] =
     status === ProposalStatus.PENDING
-      ? "it was not approved yet; what may be done is to approve, reject or withdraw it"
-      : (closedWords[status] ?? "it is over");
+      ? ["it was not approved yet", "approve, reject or withdraw it"]
+      : (closedWords[status] ?? ["it is over", "leave it"]);
   return illegalTransition(
     "PAWL_PROPOSAL_CLOSED",
     { entity: "proposal", status: proposalStatusName(status), command: act, legal },
-    `Expected proposal ${id} to be in a state in which one may ${act}, but it is ${proposalStatusName(status)}: ${why}. Nothing was changed.`,
+    `Expected proposal ${id} to be in a state in which one may ${act}, but it is ${proposalStatusName(status)}: ${why}. Nothing was changed. Next: ${next}.`,
   );
 }
 
@@ -92,8 +94,8 @@ export function notEntitled(
   const from = [...proposal.declaration.from];
   const who = ctx.principal === "" ? "the kernel" : `"${ctx.principal}"`;
   const why = isRequester
-    ? `${who} is the requester, who may not${ctx.authenticated ? "" : " (whoever shows no credentials may be anybody, so also the requester)"}. Ask another one of them`
-    : `${who} is none of them. Ask one of them`;
+    ? `${who} is the requester, who may not${ctx.authenticated ? "" : " (whoever shows no credentials may be anybody, so also the requester)"}. Next: ask another one of them`
+    : `${who} is none of them. Next: ask one of them`;
   return {
     reason: "PAWL_NOT_ENTITLED",
     message: `Expected one of ${from.join(", ")} to ${act} proposal ${id}, but ${why}.`,

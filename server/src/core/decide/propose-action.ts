@@ -105,13 +105,13 @@ function refuseOther(run: Run, key: string, command: ProposeAction): Rejection |
 
 const notAsRecorded = (key: string, differs: string): string =>
   `Expected the action under key "${key}" to be proposed with the recorded ${differs}, but it differs. ` +
-  "What was shown stays; propose the new action with `revises`, or under another key.";
+  "What was shown stays. Next: propose the new action with `revises`, or under another key.";
 
 function operationIntended(key: string, status: string): Rejection {
   return illegalTransition(
     "PAWL_ILLEGAL_TRANSITION",
     { entity: "operation", status, command: "ProposeAction", legal: ["propose under another key"] },
-    `Expected operation "${key}" not to have been intended, but it is ${status}: an approval would come too late. Propose another action under another key.`,
+    `Expected operation "${key}" not to have been intended, but it is ${status}: an approval would come too late. Next: propose another action under another key.`,
   );
 }
 

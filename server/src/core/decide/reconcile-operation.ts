@@ -155,7 +155,7 @@ function tooEarly(operation: Operation, waitMs: number): Rejection {
         command: "decide about it",
         legal: [`wait ${waitMs} ms`],
       },
-      `Expected the last call of "${operation.declaration.key}" to be over and settled, but it may still take effect for ${waitMs} ms. Ask again then.`,
+      `Expected the last call of "${operation.declaration.key}" to be over and settled, but it may still take effect for ${waitMs} ms. Next: ask again then.`,
     ),
     retryAfterMs: waitMs,
   };
@@ -170,6 +170,6 @@ function otherCall(operation: Operation): Rejection {
       command: "ReconcileOperation",
       legal: ["look up the latest call"],
     },
-    `Expected a look-up of the latest call of "${operation.declaration.key}", but another one was made since. Look it up again.`,
+    `Expected a look-up of the latest call of "${operation.declaration.key}", but another one was made since. Next: look it up again.`,
   );
 }

@@ -36,7 +36,7 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
           command: "RecordStep",
           legal: ["report output", "report failure"],
         },
-        `Expected at most ${limits.stepsMax} steps in a run, but this would be one more. Split the work into several runs.`,
+        `Expected at most ${limits.stepsMax} steps in a run, but this would be one more. Next: split the work into several runs.`,
       ),
     );
   }

@@ -196,7 +196,7 @@ function unsettledOf(run: Run, task: Task): Rejection | undefined {
         legal: ["observe", "reconcile"],
       },
       `Expected every operation of the task to be settled, but "${operation.declaration.key}" is ${status}. ` +
-        "Observe or reconcile it first, or report a failure.",
+        "Next: observe or reconcile it first, or report a failure.",
     );
   }
   return undefined;

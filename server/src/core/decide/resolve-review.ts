@@ -51,7 +51,7 @@ export function decideResolveReview(
   if (waitMs > 0) {
     return reject({
       reason: "PAWL_TOO_EARLY",
-      message: `Expected the call to be over and settled, but it may still take effect for ${waitMs} ms. Decide then.`,
+      message: `Expected the call to be over and settled, but it may still take effect for ${waitMs} ms. Next: decide then.`,
       retryAfterMs: waitMs,
     });
   }

@@ -76,7 +76,7 @@ function unsettled(run: Run, number: number): Rejection {
     reason: "PAWL_OPERATIONS_UNSETTLED",
     message:
       `Expected every operation of run "${run.runId}" to be settled before it begins once more, but "${key}" is ${status}. ` +
-      "Settle it (its review says how), then send the start again.",
+      "Next: settle it (its review says how), then send the start again.",
     detail: {
       case: "illegalTransition",
       value: {
@@ -93,7 +93,7 @@ function tooOften({ runId }: Run): Rejection {
   const bound = `${limits.restartsPerDayMax} restarts of one run in 24 hours`;
   return {
     reason: "PAWL_OVERLOADED",
-    message: `Expected at most ${bound}, but run "${runId}" had as many. Use a run id for each execution, or send it again later.`,
+    message: `Expected at most ${bound}, but run "${runId}" had as many. Next: use a run id for each execution, or send it again later.`,
     detail: { case: "overloaded", value: { resource: "restarts", bound } },
     retryAfterMs: 60_000,
   };

@@ -107,7 +107,7 @@ function refuseMore(run: Run): Rejection | undefined {
     ? undefined
     : {
         reason: "PAWL_TOO_LARGE",
-        message: `Expected at most ${limits.signalsMax} signals in a run, but this would be one more. Split the work into several runs.`,
+        message: `Expected at most ${limits.signalsMax} signals in a run, but this would be one more. Next: split the work into several runs.`,
         detail: {
           case: "overloaded",
           value: { resource: "signals", bound: `${limits.signalsMax} signals` },
@@ -126,7 +126,7 @@ function refuseFull(run: Run, command: Sent): Rejection | undefined {
   const bound = `${limits.keptSignalsMax} signals and ${limits.keptSignalBytesMax} bytes`;
   return {
     reason: "PAWL_OVERLOADED",
-    message: `Expected room for a signal that nobody waits for yet, but ${keptSignalCount} are kept (${keptSignalBytes} bytes) of at most ${bound}. Send it again once the run has taken some.`,
+    message: `Expected room for a signal that nobody waits for yet, but ${keptSignalCount} are kept (${keptSignalBytes} bytes) of at most ${bound}. Next: send it again once the run has taken some.`,
     detail: { case: "overloaded", value: { resource: "kept signals", bound } },
     retryAfterMs: fullRetryMs,
   };

@@ -109,7 +109,7 @@ function runExists({ runId, incarnation, status }: Run): Rejection {
     reason: "PAWL_RUN_EXISTS",
     message:
       `Expected no run "${runId}" before this start, but there is one, and it is ${word}. ` +
-      "Use another id, or attach to it.",
+      "Next: use another id, or attach to it.",
     detail: { case: "runExists", value: { runId, incarnation, status: word } },
   };
 }

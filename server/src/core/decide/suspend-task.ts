@@ -344,7 +344,7 @@ function otherWaits(run: Run, task: Task, command: SuspendTask, ctx: DecideConte
 function tooMany(resource: string, bound: string): Rejection {
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected at most ${bound}, but this would be more. Split the work into several runs.`,
+    message: `Expected at most ${bound}, but this would be more. Next: split the work into several runs.`,
     detail: { case: "overloaded", value: { resource, bound } },
   };
 }

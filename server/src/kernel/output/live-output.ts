@@ -162,7 +162,7 @@ export class LiveOutput implements Receiver {
     this.endReaders(
       new RejectionError({
         reason: "PAWL_UNAVAILABLE",
-        message: `Expected live output to be told, but the kernel failed at it: ${message} Read again.`,
+        message: `Expected live output to be told, but the kernel failed at it: ${message} Next: read again.`,
         retryAfterMs: 1000,
       }),
     );

@@ -75,7 +75,7 @@ async function* readNamespace(
       reason: "PAWL_POSITION_TRIMMED",
       message:
         `Expected a position at or after sequence ${anchor.sequence}, where the log begins, but it is at ${after.sequence}. ` +
-        "List the runs, then watch from now on.",
+        "Next: list the runs, then watch from now on.",
     });
   }
   await requireOwnPosition(parts, after, anchor);

@@ -7,7 +7,7 @@ import { unavailable } from "../refusals.js";
 export function unauthenticated(found: string): Rejection {
   return {
     reason: "PAWL_UNAUTHENTICATED",
-    message: `Expected a token or a client certificate that this kernel knows, but ${found}. Make a token with pawl token create, and send it as "Authorization: Bearer …" (PAWL_TOKEN, --token-file, connect({ token })).`,
+    message: `Expected a token or a client certificate that this kernel knows, but ${found}. Next: make a token with pawl token create, and send it as "Authorization: Bearer …" (PAWL_TOKEN, --token-file, connect({ token })).`,
   };
 }
 
@@ -35,7 +35,7 @@ export function permissionDenied(call: {
     roles.length === 0 ? "a row in the table of methods" : `role ${roles.join(" or ")} ${where}`;
   return {
     reason: "PAWL_PERMISSION_DENIED",
-    message: `Expected ${principal} to have ${needed} for ${method}, but it has not. Use another token, or have one created with that role.`,
+    message: `Expected ${principal} to have ${needed} for ${method}, but it has not. Next: use another token, or have one created with that role.`,
     detail: { case: "permissionDenied", value: { method, namespace, principal, roles } },
   };
 }

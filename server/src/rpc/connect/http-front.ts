@@ -76,10 +76,10 @@ export function createHttpFront({ edge, services, pages, headersMs }: HttpFrontP
 }
 
 const foreignHost =
-  "Expected to be asked as localhost, by a loopback address, or by a name of this kernel's certificate, but the Host header names another host. Use http://127.0.0.1, or allow the name with pawl serve --allow-host.";
+  "Expected to be asked as localhost, by a loopback address, or by a name of this kernel's certificate, but the Host header names another host. Next: use http://127.0.0.1, or allow the name with pawl serve --allow-host.";
 
 const foreignOrigin =
-  "Expected a request of this kernel's own pages, or of no browser, but the Origin header names another origin. Pages of others may not call it.";
+  "Expected a request of this kernel's own pages, or of no browser, but the Origin header names another origin; pages of others may not call it. Next: call it from a server, or from its own pages.";
 
 function answerCall(
   edge: Edge,
@@ -91,7 +91,7 @@ function answerCall(
   if (handler.method.methodKind === "bidi_streaming") {
     const message =
       `Expected HTTP/2 for ${handler.method.name}, which streams both ways, but this is HTTP/1.1. ` +
-      "Use a gRPC client, or the unary methods of the same service.";
+      "Next: use a gRPC client, or the unary methods of the same service.";
     answerError(response, new ConnectError(message, Code.Unimplemented), contentType);
     return;
   }
@@ -137,7 +137,7 @@ function answerOther(
     request.method === "POST" &&
     /^application\/(?:connect\+|grpc|json|proto)/.test(contentType)
   ) {
-    const message = `Expected a method of this kernel, but it has none at ${path.slice(0, 200)}. Is the client newer than the kernel?`;
+    const message = `Expected a method of this kernel, but it has none at ${path.slice(0, 200)}. Next: check the path; a newer client needs a newer kernel.`;
     answerError(response, new ConnectError(message, Code.Unimplemented), contentType);
     return;
   }

@@ -123,5 +123,5 @@ const tooSlow: Rejection = {
   reason: "PAWL_WATCHER_TOO_SLOW",
   message:
     "Expected the watcher to read as fast as events come, but too many bytes wait for it. " +
-    "Watch again from the position of the last message.",
+    "Next: watch again from the position of the last message.",
 };

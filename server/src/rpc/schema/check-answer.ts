@@ -78,7 +78,7 @@ async function check({ edge, asker }: SchemaParts, job: SchemaJob): Promise<Sche
 function unchecked({ bound }: Extract<SchemaFinding, { case: "unchecked" }>): Rejection {
   return {
     reason: "PAWL_OVERLOADED",
-    message: `Expected to check the schema within ${bound}, but it took more. Send it again later; if it stays so, make the schema simpler.`,
+    message: `Expected to check the schema within ${bound}, but it took more. Next: send it again later; if it stays so, make the schema simpler.`,
     detail: { case: "overloaded", value: { resource: "schemas", bound } },
     retryAfterMs: 1000,
   };
@@ -87,7 +87,7 @@ function unchecked({ bound }: Extract<SchemaFinding, { case: "unchecked" }>): Re
 function refused(why: string): Rejection {
   return {
     reason: "PAWL_ANSWER_REFUSED",
-    message: `Expected an answer that meets the schema of its request, but ${why}. Correct it and send it again.`,
+    message: `Expected an answer that meets the schema of its request, but ${why}. Next: correct it and send it again.`,
     detail: {
       case: "invalidField",
       value: { field: "given", expected: "what the schema says", actual: why },

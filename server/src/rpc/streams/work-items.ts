@@ -246,7 +246,7 @@ function unknownHandle(handle: number, held: number): Rejection {
     reason: "PAWL_LEASE_LOST",
     message:
       `Expected handle ${handle} to name a lease of this stream, but none has it: it has ended, or another stream holds it. ` +
-      "Stop the attempt: nothing it reports counts any more.",
+      "Next: stop the attempt; nothing it reports counts any more.",
     detail: { case: "leaseLost", value: { held, current: 0, status: "", cause: "" } },
   };
 }
