@@ -62,7 +62,9 @@ describe("the walk from an effect", () => {
     );
     expect(shown).toMatch(/decision: +approved by local \(unauthenticated\).*: seen the ticket$/m);
     expect(shown).toMatch(/OperationIntended +main, attempt 1/);
-    expect(shown).toMatch(/OperationObserved +The call ended; the operation is OBSERVED\./);
+    expect(shown).toMatch(
+      /OperationObserved +main, attempt 1 +The call ended; the operation is OBSERVED\./,
+    );
     const [json1] = await cli.json("op", "show", key);
     expect(json1).toMatchObject({
       key,
@@ -82,6 +84,9 @@ describe("the walk from an effect", () => {
     ]);
     expect(await nextOf("approvals", "show", "1-p0")).toEqual([toOperation]);
     expect(await nextOf("op", "list", "r")).toEqual([toOperation]);
+    const listed = await cli.out("op", "list", "r");
+    expect(listed).toMatch(/^1 operation, in the order in which they were begun\.\n/);
+    expect(await cli.out("op", "list")).toMatch(/^1 operation, in no order of time\.\n/);
     for (const command of [...(await nextOf("op", "show", key)), toOperation]) {
       expect((await cli.pawl(...wordsOf(command))).code).toBe(0);
     }

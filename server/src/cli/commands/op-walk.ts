@@ -1,6 +1,7 @@
 import type { HistoryEvent } from "@pawl/proto/v1/history_pb.js";
 import type { Operation } from "@pawl/proto/v1/operation_pb.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
+import { principalName } from "../format/principal.js";
 import { describeDecision, requesterOf } from "../format/proposal.js";
 import { clean } from "../format/text.js";
 import { formatTime } from "../format/time.js";
@@ -25,20 +26,23 @@ export async function printApproval(session: KernelSession, proposalId: string):
 /** Which attempts called, and how each call ended, from the history of its run. */
 export async function printCalls(
   { kernel, namespace, out }: KernelSession,
-  { runId, key }: Operation,
+  { runId, key, task }: Operation,
 ): Promise<void> {
   const rows: string[][] = [];
   const attempts = new Map<string, number>();
+  // Whoever called tells how the call ended: an outcome is taken of the latest call only.
+  let caller = "";
   const pages = kernel.runs.getHistory({ namespace, runId }, { timeoutMs: CALL_TIMEOUT_MS });
   for await (const { events } of pages) {
     for (const event of events) {
       if (event.type === "TaskLeased") {
         attempts.set(event.task, event.attempt);
       } else if (event.operationKey === key) {
+        if (event.task !== "") caller = attemptOf(event.task, attempts);
         rows.push([
           formatTime(event.at, out.clock),
           event.type,
-          callerOf(event, attempts),
+          actorOf(event, caller, attemptOf(task, attempts)),
           event.detail,
         ]);
       }
@@ -47,6 +51,21 @@ export async function printCalls(
   if (rows.length > 0) out.table(["WHEN", "EVENT", "BY", "WHAT"], rows);
 }
 
-function callerOf({ task }: HistoryEvent, attempts: ReadonlyMap<string, number>): string {
+/** Who did it: the kernel finds doubt by itself, the attempt that now runs looks up, and a person resolves. */
+function actorOf({ type, principal }: HistoryEvent, caller: string, current: string): string {
+  switch (type) {
+    case "OperationIntended":
+    case "OperationObserved":
+      return caller;
+    case "OperationReconciled":
+      return current;
+    case "OperationDoubted":
+      return "the kernel";
+    default:
+      return principal === "" ? "" : principalName(principal);
+  }
+}
+
+function attemptOf(task: string, attempts: ReadonlyMap<string, number>): string {
   return task === "" ? "" : `${task}, attempt ${attempts.get(task) ?? "unknown"}`;
 }

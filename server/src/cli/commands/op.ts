@@ -1,7 +1,7 @@
 import {
   type Operation,
   OperationSchema,
-  type OperationStatus,
+  OperationStatus,
   OperationStatusSchema,
 } from "@pawl/proto/v1/operation_pb.js";
 import type { Command } from "commander";
@@ -37,7 +37,9 @@ export function addOpCommands(program: Command, context: CliContext): void {
   );
   const list = group
     .command("list")
-    .description("list the operations of a run, or of all runs")
+    .description(
+      "list the operations of a run in the order in which they were begun, or those of all runs",
+    )
     .argument("[run]", "only operations of this run")
     .option(
       "--status <status>",
@@ -93,20 +95,33 @@ async function listOperations(
   printList(session.out, list, {
     schema: OperationSchema,
     noun: "operation",
-    print: (operations) => printOperations(session, operations),
+    print: (operations) => printOperations(session, operations, orderOf(runId, status)),
   });
 }
+
+/** In which order the kernel lists them. */
+function orderOf(runId: string | undefined, status: OperationStatus): string {
+  if (runId !== undefined) return "in the order in which they were begun";
+  return UNSETTLED.includes(status) ? "the oldest run's first" : "in no order of time";
+}
+
+const UNSETTLED: readonly OperationStatus[] = [
+  OperationStatus.INTENDED,
+  OperationStatus.IN_DOUBT,
+  OperationStatus.NEEDS_REVIEW,
+];
 
 function printOperations(
   { out, followUps }: KernelSession,
   operations: readonly Operation[],
+  order: string,
 ): void {
   const [first] = operations;
   if (first === undefined) {
     out.lines("No operation matches.");
     return;
   }
-  out.lines(`${count(operations.length, "operation")}.`);
+  out.lines(`${count(operations.length, "operation")}, ${order}.`);
   out.table(
     OPERATION_HEADINGS,
     operations.map((operation) => operationRow(operation, out.clock)),
