@@ -27,11 +27,9 @@ const agent = task("agent", { input: json<{ readonly topic: string }>() }).run(
   },
 );
 
-const kernel = await openKernel({ dir: ".pawl-one-agent" });
-const worker = await kernel.worker({ serve: [agent] });
+await using kernel = await openKernel({ dir: ".pawl-one-agent" });
+await kernel.worker({ serve: [agent] });
 const tasks = { agent: { task: agent } };
 const onePlan = plan("one-agent", { input: json<{ topic: string }>(), tasks, output: "agent" });
 const run = await kernel.start(onePlan, { topic: "ratchets" }, { runId: "note-1" });
 process.stdout.write(`${run.runId}: ${JSON.stringify(await run.result())}\n`);
-await worker.close();
-await kernel.close();

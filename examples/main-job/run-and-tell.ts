@@ -10,10 +10,6 @@ export async function runAndTell(
   options: DriveOptions,
 ): Promise<void> {
   // An outage is told by the supervisor, which sees the kernel end; the client only waits for the next one.
-  const client = connect({ url, ...ownToken(), onConnection: () => undefined });
-  try {
-    await tellSummary(client, await driveRun(client, options), tickets);
-  } finally {
-    await client.close();
-  }
+  await using client = connect({ url, ...ownToken(), onConnection: () => undefined });
+  await tellSummary(client, await driveRun(client, options), tickets);
 }

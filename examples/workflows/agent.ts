@@ -50,9 +50,8 @@ const agent = workflow("trip.agent", {
   return { booked: true, why: found.filter(isOk).map(({ value }) => value), file };
 });
 
-const kernel = await openKernel({ dir: ".pawl-agent" });
+await using kernel = await openKernel({ dir: ".pawl-agent" });
 await kernel.worker({ serve: [agent, useTool] });
 const run = await kernel.start(agent, { to: "Lisbon" }, { runId: "trip-1" });
 await answerAtTerminal(kernel, run);
 process.stdout.write(`${JSON.stringify(await run.result())}\n`);
-await kernel.close();

@@ -47,9 +47,8 @@ const nightly = workflow("nightly", {
   return { billed: billed.length - failed.length, cents, failed };
 });
 
-const kernel = await openKernel({ dir: ".pawl-nightly" });
+await using kernel = await openKernel({ dir: ".pawl-nightly" });
 await kernel.worker({ serve: [nightly, billAccount] });
 const day = process.argv[2] ?? "2025-01-31"; // A night to come is waited for.
 const run = await kernel.start(nightly, { night: day }, { runId: `night-${day}` });
 process.stdout.write(`${JSON.stringify(await run.result())}\n`);
-await kernel.close();

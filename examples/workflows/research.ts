@@ -43,7 +43,7 @@ const research = workflow("research", { version: 1, input: json<Topic>(), timeou
   },
 );
 
-const kernel = await openKernel({ dir: ".pawl-research" });
+await using kernel = await openKernel({ dir: ".pawl-research" });
 for (const name of ["ada", "ben", "cyd", "dee", "eli"]) {
   await kernel.worker({ serve: [search], slots: 1, name });
 }
@@ -55,4 +55,3 @@ const run = await kernel.start(
   { runId: "research-1" },
 );
 process.stdout.write(`${JSON.stringify(await run.result())}\n`);
-await kernel.close();
