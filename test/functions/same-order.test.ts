@@ -174,6 +174,21 @@ describe("a function is given the same order, warm and cold, of", () => {
   });
 });
 
+test("a native Promise.race has the same winner, warm and cold", async () => {
+  const quick = task("quick", { output: json<string>() }).run(() => "quick");
+  await each.kernel.worker({ serve: [quick] });
+  const winners: string[] = [];
+  await runTwice(async (ctx, note) => {
+    // When the code runs again both have ended; the timer is asked for first, and has lost all the same.
+    const timer = ctx.sleep("nap", "2s").then(() => "timer");
+    const call = ctx.call(quick);
+    winners.push(await Promise.race([timer, call]));
+    await note("timer", timer);
+  });
+  expect(winners.length).toBeGreaterThan(1);
+  expect(new Set(winners).size).toBe(1);
+});
+
 test("of two called tasks the one that ended first is given first, however large its output is", async () => {
   const large = task("large").run(() => "x".repeat(100_000));
   const small = task("small").run(async (ctx) => {
