@@ -45,7 +45,7 @@ const ship = workflow("order.ship", {
   return `${wanted.item} is on its way to ${wanted.to}`;
 });
 
-const kernel = await openKernel({ dir: ".pawl-order" });
+await using kernel = await openKernel({ dir: ".pawl-order" });
 await kernel.worker({ serve: [ship] });
 const order: Order = { item: "telescope", cents: 19_900, to: process.argv[2] ?? "the moon" };
 const run = await kernel.start(ship, order, { runId: `order-to-${order.to}` });
@@ -56,4 +56,3 @@ const said = await run.result().catch((error: unknown) => {
 const lines = (await read()).split("\n").filter((line) => line.endsWith(` for ${order.to}`));
 const happened = lines.map((line) => line.split(" ")[1]);
 process.stdout.write(`${JSON.stringify({ said, happened })}\n`);
-await kernel.close();

@@ -89,8 +89,9 @@ describe("pawl task now", () => {
   it("is refused for a task that does not back off", async () => {
     const { code, said } = await cli.refusal("task", "now", "r", "tell", "--reason", "x");
     expect(code).toBe(1);
-    expect(said).toContain('but "tell" is BLOCKED. Next: complete what it needs');
+    expect(said).toContain('but "tell" is BLOCKED.\n');
     expect(said).toContain("Reason: PAWL_ILLEGAL_TRANSITION (exit code 1)");
+    expect(said).toContain("\nNext:\n  Complete what it needs");
     expect(said).toContain("\n  npx --no pawl task show r tell\n");
   });
 });

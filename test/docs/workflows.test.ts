@@ -1,10 +1,21 @@
 import { describe, expect, it } from "vitest";
+import { listTextFiles } from "../tidy/source-file.js";
 import { readTable } from "./support/markdown.js";
 import { hasTitle, readNamedTests } from "./support/named-tests.js";
 import { pageAt } from "./support/pages.js";
 
 const guide = "docs/guide/workflows.md";
 const table = "docs/concepts/failure-semantics.md";
+
+const lineByLine = "## Line by line: ";
+
+/** The examples that are workflows. */
+const programs = listTextFiles((path) => /^examples\/workflows\/.*\.ts$/.test(path))
+  .filter(({ text }) => text.includes("= workflow("))
+  .map(({ path, text }) => ({ name: path.slice("examples/workflows/".length), text }));
+
+/** Without blanks, so that it does not matter where a line ends. */
+const dense = (text: string): string => text.replaceAll(/\s/g, "");
 
 describe(guide, () => {
   const named = readNamedTests(guide);
@@ -24,11 +35,30 @@ describe(guide, () => {
 
 describe(table, () => {
   const named = readNamedTests(table);
+  const tables = [...pageAt(table).matchAll(/^## .*$/gm)].map(([heading]) => heading);
+
+  it("goes through each example of a workflow, line by line", () => {
+    const through = tables.filter((heading) => heading.startsWith(lineByLine));
+    expect(through.map((heading) => heading.slice(lineByLine.length)).sort()).toEqual(
+      programs.map(({ name }) => name),
+    );
+  });
+
+  it.each(programs)("says of each call of $name what happens when it dies there", (program) => {
+    const rows = readTable(pageAt(table), `${lineByLine}${program.name}`);
+    const places = rows.map(([place = ""]) => place).join("\n");
+    const pieces = [...places.matchAll(/`([^`]+)`/g)].map(([, piece = ""]) => piece);
+    for (const piece of pieces) {
+      for (const part of piece.split(/, …|…/)) expect(dense(program.text)).toContain(dense(part));
+    }
+    const calls = [...program.text.matchAll(/\bctx\.\w+\(|\bsaid\.perform\(/g)];
+    for (const [call] of calls) expect(places).toContain(call);
+  });
 
   it("names a test in each line", () => {
-    for (const heading of ["## A workflow function", "## What it rests on"]) {
+    for (const heading of tables) {
       const rows = readTable(pageAt(table), heading);
-      expect(rows.length).toBeGreaterThan(8);
+      expect(rows.length).toBeGreaterThan(4);
       for (const row of rows) expect(row).toHaveLength(3);
       expect(named.filter((each) => heading.endsWith(each.heading))).toHaveLength(rows.length);
     }

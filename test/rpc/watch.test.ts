@@ -149,7 +149,10 @@ test("a position whose events are gone is refused by name", async () => {
       override(kernel, {
         watchRuns: (_filter, _position, listener) => {
           listener.fail(
-            new RejectionError({ reason: "PAWL_POSITION_TRIMMED", message: "Expected …, but …." }),
+            new RejectionError({
+              reason: "PAWL_POSITION_TRIMMED",
+              message: "Expected …, but …. Next: ….",
+            }),
           );
           return Promise.resolve(idleWatcher);
         },

@@ -214,7 +214,7 @@ test("an unknown outcome at an opaque sink goes to a person, and the lease ends"
   const { result: _, ...undone } = decision;
   const other = { ...undone, choice: ReviewChoice.RETRY };
   await expect(server.grpc.unary(ReviewService.method.resolveReview, other)).rejects.toThrow(
-    `Expected the review "${decision.reviewId}" to be asked for with the recorded choice, but it differs. The recorded decision stays.`,
+    `Expected review ${decision.reviewId} to be given the choice that is recorded, but this is another one. The recorded decision stays. Next: read it`,
   );
   worker.send({ credits: 1 });
   offer = await worker.offer();

@@ -22,13 +22,22 @@ export interface ErrorPlace {
 /** A refusal that came inside an answer, as an error. */
 export function refusedBy(rejection: Rejection, followUps: FollowUps): CliError {
   const { reason, message } = rejection;
-  const next = nextAfter(reason, followUps);
+  const next = [...nextOfKernel(reason, message), ...nextAfter(reason, followUps)];
   return new CliError(whatOf(message), { exitCode: exitCodeOf(reason), reason, next, rejection });
 }
 
-/** A refusal without the kernel's own next step, which is for programs too: a person is told it as commands. */
+/** A refusal without the kernel's own next step, which is for programs too: a person is told it as a list. */
 function whatOf(message: string): string {
   return message.replace(/ Next: .*$/s, "");
+}
+
+/** Reasons of which the kernel knows better what may follow than a table of reasons does. */
+const TOLD_BY_KERNEL: ReadonlySet<string> = new Set(["PAWL_ILLEGAL_TRANSITION"]);
+
+function nextOfKernel(reason: string, message: string): string[] {
+  const [, next] = / Next: (.*)$/s.exec(message) ?? [];
+  if (next === undefined || !TOLD_BY_KERNEL.has(reason)) return [];
+  return [`${next.charAt(0).toUpperCase()}${next.slice(1)}`];
 }
 
 /** Makes of anything thrown an error that says what was expected, what happened, and what to do next. */
@@ -66,11 +75,13 @@ function describeCall(error: ConnectError, place: ErrorPlace): CliError {
     retryDelay === undefined
       ? []
       : [`Give the same command again in ${formatLength(durationMs(retryDelay))}.`];
-  return new CliError(whatOf(rejection?.message || error.rawMessage), {
+  const message = rejection?.message || error.rawMessage;
+  return new CliError(whatOf(message), {
     exitCode: exitCodeOf(reason),
     reason,
     next: [
       ...again,
+      ...nextOfKernel(reason, message),
       ...(place.nextSteps?.(reason, place.followUps) ?? nextAfter(reason, place.followUps)),
     ],
     cause: error,
