@@ -3,11 +3,13 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "rolldown/utils";
 
+/** The transformer takes its helper for the default of a module. */
+const helper = "pawl:using-context";
 const usingContext = new URL("./using-context.mjs", import.meta.url).href;
 
 export function resolve(specifier, context, nextResolve) {
   if (specifier === "@oxc-project/runtime/helpers/usingCtx") {
-    return { url: usingContext, shortCircuit: true };
+    return { url: helper, shortCircuit: true };
   }
   const fromSource = context.parentURL?.endsWith(".ts") === true;
   if (fromSource && specifier.startsWith(".") && specifier.endsWith(".js")) {
@@ -17,6 +19,10 @@ export function resolve(specifier, context, nextResolve) {
 }
 
 export async function load(url, context, nextLoad) {
+  if (url === helper) {
+    const source = `export { usingContext as default } from ${JSON.stringify(usingContext)};`;
+    return { format: "module", shortCircuit: true, source };
+  }
   if (!url.endsWith(".ts")) return nextLoad(url, context);
   const path = fileURLToPath(url);
   const { code, errors } = transformSync(path, await readFile(path, "utf8"), {

@@ -1,8 +1,7 @@
 // What `await using` becomes for Node.js 20, which does not know it: the helper that the transformer names and does not bring.
 const nothing = {};
 
-// biome-ignore lint/style/noDefaultExport: the transformer asks for it by default.
-export default function usingContext() {
+export function usingContext() {
   const stack = [];
   const add = (name) => (value) => {
     if (value !== null && value !== undefined) stack.push(() => value[name]());
