@@ -32,6 +32,24 @@ describe("closing a worker", () => {
     await closing;
   });
 
+  test("gives back an offer that crosses the farewell, also when nothing runs", async () => {
+    const idle = task("idle").run(() => 1);
+    const { work, worker } = await bench.start([idle]);
+    let isClosed = false;
+    const closing = worker.close({ drainMs: 5_000 }).then(() => {
+      isClosed = true;
+    });
+    const ping = await work.until((request) => (request.drain ? request.ping : undefined));
+    expect(ping).toBeGreaterThan(0);
+    expect(isClosed).toBe(false);
+    work.send({ offers: [offer({ kind: "idle" })] });
+    work.send({ pong: ping });
+    const released = await work.until((request) => request.releases[0]);
+    expect(released.handle).toBe(1);
+    work.send({ accepted: [released.correlation] });
+    await closing;
+  });
+
   test("gives back what does not end, with a typed reason", async () => {
     const seen = gate<unknown>();
     const stuck = task("stuck").run(async (ctx) => {

@@ -172,7 +172,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
     const farewellMs = Math.max(FAREWELL_MS_MIN, Math.min(drainMs, FAREWELL_MS_MAX));
     this.#isDraining = true;
     this.#ready.reject(new Closed("worker"));
-    this.#stream.drain();
+    const drained = this.#stream.drain();
     if (!(await this.#isIdleWithin(drainMs))) {
       const reason = new Draining();
       this.#attempts.abortAll(reason);
@@ -181,6 +181,8 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
         await within(farewellMs, given);
       }
     }
+    // An offer that crosses the farewell is given back: nobody else would get it before its lease is over.
+    await within(farewellMs, drained);
     await within(farewellMs, this.#stream.answered());
     this.#attempts.stop();
     await this.#stream.close();

@@ -137,10 +137,14 @@ export class WorkStream {
     if (this.#isUp) this.#outflow?.wake();
   }
 
-  /** Takes no more offers, on this stream or the next. */
-  drain(): void {
+  /**
+   * Takes no more offers, on this stream or the next. Resolves when everything that was offered before the kernel knew has come, or at once while no
+   * stream is up: the next one says so in its first message.
+   */
+  drain(): Promise<void> {
     this.#isDraining = true;
     this.post((outbox) => outbox.drain());
+    return this.#isUp ? this.confirm() : Promise.resolve();
   }
 
   /** Resolves when everything that was sent is answered. */

@@ -2208,7 +2208,8 @@ export type WorkRequest = Message<"pawl.v1.WorkRequest"> & {
   ping: number;
 
   /**
-   * True: it takes no more offers and goes away when its leases have ended.
+   * True: it takes no more offers and goes away when its leases have ended. What was offered before this was read comes before the pong to a `ping` of the
+   * same message: give it back with `releases`, else nobody has it before the offer is found untaken, or the lease is over.
    *
    * @generated from field: bool drain = 14;
    */
