@@ -190,7 +190,8 @@ export {
   type MapItem,
   type MapOptions,
   type RollbackOptions,
+  type VersionOptions,
   type Winner,
   type WorkflowContext,
 } from "./workflow-context.js";
-export { CallFailed, JoinFailed } from "./workflow-errors.js";
+export { CallFailed, JoinFailed, RecordMismatch } from "./workflow-errors.js";

@@ -1,5 +1,12 @@
 /** What a person may decide. */
-export type ReviewChoiceName = "done" | "retry" | "not-done" | "abandon" | "skip" | "fail";
+export type ReviewChoiceName =
+  | "accept"
+  | "done"
+  | "retry"
+  | "not-done"
+  | "abandon"
+  | "skip"
+  | "fail";
 
 /** What a review is about: an effect whose outcome nobody knows, a task that is in trouble, or a run on which the kernel's own code failed. */
 export type ReviewSubjectName = "operation" | "task" | "run";
@@ -57,6 +64,7 @@ export interface ReviewInfo {
  * | choice     | an operation                                                                       | a task                                      |
  * | ---------- | ---------------------------------------------------------------------------------- | ------------------------------------------- |
  * | `done`     | it happened, and `result` is what the sink gave                                    | it is complete, with `result` as its output |
+ * | `accept`   |                                                                                    | what its code returned stands               |
  * | `retry`    | call again with the same key, whatever became of the earlier calls                 | try again, with all its attempts anew       |
  * | `not-done` | it did not happen: the next attempt calls it; when none can come, it is given up   |                                             |
  * | `abandon`  | give it up; `perform` throws `OperationAbandoned`                                  |                                             |

@@ -30,6 +30,8 @@ export interface ServedTask<Sent = unknown, Output = unknown> extends TaskRef<Se
   readonly handler: TaskHandler;
   /** True for a workflow function: its handler gets a `WorkflowContext`. */
   readonly isFunction?: boolean;
+  /** True for a workflow function that may return without having reached all that is recorded. */
+  readonly allowsUnvisited?: boolean;
   /** Checks what the handler returns. Undefined when nothing does. */
   readonly outputSchema: Schema<unknown, unknown> | undefined;
 }

@@ -57,6 +57,12 @@ export interface RollbackOptions {
   readonly key?: string;
 }
 
+/** What tells changes of one name apart. */
+export interface VersionOptions {
+  /** Decides anew for each key, as in a loop that goes on for long. 1 to 200 bytes. */
+  readonly key?: string;
+}
+
 /** What a task takes as arguments of a call. */
 export type CallArguments<Sent> = [Sent] extends [undefined]
   ? [input?: undefined, options?: CallOptions]
@@ -108,6 +114,14 @@ export interface WorkflowContext extends Omit<TaskContext, "dependencies" | "dep
     payload: NoInfer<Sent>,
     options: RollbackOptions,
   ): void;
+  /**
+   * Whether this run takes code that was changed: `true` for runs that had not passed this place when the code came, `false` for those whose records go beyond it. The answer is
+   * recorded by `id` and never changes for the run; asked again in the same execution it is the same. Keep both branches until no run has `false` on record: code that stops asking
+   * such a run fails it with `PAWL_RECORD_MISMATCH`.
+   *
+   * @param id Name of the change. 1 to 200 bytes.
+   */
+  version(id: string, options?: VersionOptions): Promise<boolean>;
   /** The time, recorded by name. */
   now(name: string): Promise<Date>;
   /** A random number from 0 (included) to 1, recorded by name. */

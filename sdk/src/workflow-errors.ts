@@ -18,6 +18,18 @@ export class CallFailed extends PawlError {
   }
 }
 
+/**
+ * The code does not fit what is recorded of its run. Whatever the code makes of it, the attempt ends with it and its task waits for a review: nothing is lost, and code that fits may
+ * go on.
+ */
+export class RecordMismatch extends PawlError {
+  override readonly name: string = "RecordMismatch";
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super("PAWL_RECORD_MISMATCH", message, { ...options, retryable: false });
+  }
+}
+
 /** Too few items of a `map` succeeded for what its `join` asked for. `errors` are those of the failed items, in the order of the items. */
 export class JoinFailed extends PawlError {
   override readonly name: string = "JoinFailed";

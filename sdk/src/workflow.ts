@@ -12,6 +12,11 @@ export interface WorkflowSpec<Sent, Input, Returned, Output>
   extends Omit<ScheduleOptions, "queue"> {
   /** Version of the code, from 1. A run keeps the version that it began with: raise it when old runs must go on with old code. */
   readonly version: number;
+  /**
+   * What becomes of a return before the code has reached all effects, approvals, children and calls that are recorded of the run: a person is asked whether it stands, or it is allowed.
+   * Default `review`.
+   */
+  readonly unvisited?: "review" | "allow";
   /** Checks and transforms the input, at the worker. A refusal is final. Absent: it takes none. */
   readonly input?: Schema<Sent, Input>;
   /** Checks and transforms what the function returns. Absent: `run` infers it, and only JSON is admitted. */
@@ -51,10 +56,15 @@ export function workflow(
   name: string,
   spec: WorkflowSpec<unknown, unknown, unknown, unknown>,
 ): Workflow<unknown, unknown, unknown, unknown> {
-  const { version, input, output, ...schedule } = spec;
+  const { version, input, output, unvisited = "review", ...schedule } = spec;
   if (!Number.isInteger(version) || version < 1 || version > 1_000_000) {
     throw new DefinitionInvalid(
       `Expected the version of workflow "${name}" to be a whole number from 1 to 1,000,000, but it is ${version}. Begin with 1.`,
+    );
+  }
+  if (unvisited !== "review" && unvisited !== "allow") {
+    throw new DefinitionInvalid(
+      `Expected unvisited of workflow "${name}" to be "review" or "allow", but it is "${String(unvisited)}".`,
     );
   }
   checkSchedule(schedule, `workflow "${name}"`);
@@ -70,6 +80,7 @@ export function workflow(
     run: (code) => ({
       ...ref,
       isFunction: true,
+      allowsUnvisited: unvisited === "allow",
       // The worker gives a function the context of a function.
       handler: code as unknown as TaskHandler,
       outputSchema: output,

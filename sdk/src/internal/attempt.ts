@@ -1,16 +1,23 @@
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { Offer, StepRecord, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
+import type {
+  Offer,
+  RecordedName,
+  StepRecord,
+  WaitOutcome,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import { Cancelled, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import { Later } from "../retry-errors.js";
 import type { ServedTask } from "../task.js";
+import { RecordMismatch } from "../workflow-errors.js";
 import { AttemptContext, type AttemptContextOptions } from "./attempt-context.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { Execution, type Rest } from "./execution.js";
 import { tangible, toFailure } from "./failure.js";
+import { FittedContext } from "./functions/fitted-context.js";
 import { FunctionContext } from "./functions/function-context.js";
 import { rollBack } from "./functions/roll-back.js";
 import type { WarmCopy } from "./functions/warm-copies.js";
@@ -22,14 +29,21 @@ import { unrecorded } from "./unsaid-failures.js";
 import { validate } from "./validate.js";
 import { type Suspension, seenBefore } from "./waits.js";
 
+/** What is recorded and was not reached, in words; absent: nothing. */
+interface Reached {
+  readonly unvisited?: readonly string[];
+}
+
 /** What to tell the kernel at the end of an attempt. */
 export type AttemptEnd =
-  | { readonly case: "output"; readonly output: Payload }
-  | { readonly case: "noOutput" }
+  | ({ readonly case: "output"; readonly output: Payload } & Reached)
+  | ({ readonly case: "noOutput" } & Reached)
   | {
       readonly case: "failure";
       readonly failure: Failure;
       readonly retryAfterMs: number | undefined;
+      /** True when a person must say what to do: no attempt would go better. */
+      readonly forReview?: boolean;
     }
   | { readonly case: "cancelled"; readonly failure: Failure }
   /** Given back, without using an attempt. */
@@ -59,6 +73,8 @@ export interface AttemptOptions {
 export interface Records {
   readonly steps: StepRecord[];
   readonly outcomes: WaitOutcome[];
+  /** What is recorded besides; only when all records are read. */
+  readonly recorded: RecordedName[];
 }
 
 /** Runs one attempt from its offer to what is told of its end. Never rejects. */
@@ -93,6 +109,10 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   const ended = await rest.finally(() => {
     if (ctx instanceof FunctionContext && !execution.isSuspended) ctx.close();
   });
+  if (ctx instanceof FittedContext) {
+    await ctx.callsAnswered();
+    ctx.assertFits();
+  }
   if ("waits" in ended) {
     const left = ctx instanceof FunctionContext ? { ctx, execution } : undefined;
     return { case: "suspend", copy: left, ...ended };
@@ -110,7 +130,11 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
       ? returned
       : await validate(served.outputSchema, returned, what, true);
   const payload = encodeValue(output, "output");
-  return payload === undefined ? { case: "noOutput" } : { case: "output", output: payload };
+  const unvisited =
+    ctx instanceof FittedContext && served.allowsUnvisited !== true ? ctx.unvisited : [];
+  return payload === undefined
+    ? { case: "noOutput", unvisited }
+    : { case: "output", output: payload, unvisited };
 }
 
 /** How to undo what was done is on its way before anything is told of the end. */
@@ -135,7 +159,7 @@ async function begin(options: AttemptOptions): Promise<AtWork> {
   state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
   const execution = new Execution();
   const parts = partsOf(options, execution);
-  const ctx = served.isFunction === true ? new FunctionContext(parts) : new AttemptContext(parts);
+  const ctx = served.isFunction === true ? new FittedContext(parts) : new AttemptContext(parts);
   const sent = decodePayload(offer.input, "the input");
   const input =
     served.inputSchema === undefined
@@ -177,6 +201,9 @@ function failed(thrown: unknown, state: AttemptState): AttemptEnd {
     };
   }
   const { failure, retryAfterMs } = toFailure(thrown);
+  if (thrown instanceof RecordMismatch) {
+    return { case: "failure", failure, retryAfterMs: undefined, forReview: true };
+  }
   const { reason } = state;
   const stopped = reason !== undefined && (thrown === reason || isAbort(thrown));
   if (stopped && reason instanceof Draining) {

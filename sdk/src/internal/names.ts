@@ -53,7 +53,7 @@ export const STEP_FRAMES = 3;
 /** The same of a call of a function. */
 export const CALL_FRAMES = 3;
 /** The same of a wait of a function. */
-export const WAIT_FRAMES = 6;
+export const WAIT_FRAMES = 7;
 
 /**
  * Where a call comes from.

@@ -26,6 +26,11 @@ const SCOPES = {
   namespace: OperationScope.NAMESPACE,
 } as const;
 
+/** The number of a scope in messages. */
+export function scopeNumber(scope: NonNullable<PerformOptions["scope"]>): OperationScope {
+  return SCOPES[scope];
+}
+
 /** How a performance is named and aimed. */
 export type RequestOptions = Omit<PerformOptions, "target"> & { readonly target?: string };
 

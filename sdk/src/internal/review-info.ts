@@ -11,6 +11,7 @@ import type {
 } from "../reviews.js";
 
 const choices: Readonly<Record<ReviewChoiceName, ReviewChoice>> = {
+  accept: ReviewChoice.ACCEPT,
   done: ReviewChoice.DONE,
   retry: ReviewChoice.RETRY,
   "not-done": ReviewChoice.NOT_DONE,
@@ -20,6 +21,7 @@ const choices: Readonly<Record<ReviewChoiceName, ReviewChoice>> = {
 };
 
 const choiceNames: ReadonlyMap<ReviewChoice, ReviewChoiceName> = new Map([
+  [ReviewChoice.ACCEPT, "accept"],
   [ReviewChoice.DONE, "done"],
   [ReviewChoice.RETRY, "retry"],
   [ReviewChoice.NOT_DONE, "not-done"],

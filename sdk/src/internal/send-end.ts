@@ -8,16 +8,23 @@ import {
   SuspendItemSchema,
   type TaskWait,
 } from "@pawl/proto/v1/worker_service_pb.js";
+import { RecordMismatch } from "../workflow-errors.js";
 import type { AttemptEnd } from "./attempt.js";
 import { payloadBytes } from "./codec.js";
 import { toFailure } from "./failure.js";
+import { misfit } from "./functions/misfit.js";
 import type { Lease } from "./lease.js";
 import { errorFromRejection, isAttemptOver } from "./rejection.js";
+import { boundText } from "./text.js";
+import { wait } from "./time.js";
 import type { ItemAnswer, ItemBody } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
 
 /** Most bytes of a failure. */
 const FAILURE_BYTES = 16_384;
+
+/** Most names of what was not reached: the kernel's own bound. */
+const UNVISITED_MAX = 100;
 
 type Suspended = Extract<AttemptEnd, { case: "suspend" }>;
 type Reported = Exclude<AttemptEnd, { case: "nothing" | "release" | "suspend" }>;
@@ -42,12 +49,35 @@ export async function sendEnd(
   if (rejection === undefined || isAttemptOver(rejection)) {
     return rejection === undefined;
   }
-  if (end.case === "suspend" || rejection.reason !== "PAWL_FINGERPRINT_CONFLICT") {
-    const { failure } = toFailure(errorFromRejection(rejection));
-    // When not even that is taken, the lease runs out and the kernel's own failure says so.
-    await sendReport(stream, lease, { case: "failure", failure, retryAfterMs: undefined });
+  if (!isOtherReport(rejection)) {
+    const error = misfit(errorFromRejection(rejection));
+    const { failure } = toFailure(error);
+    const forReview = error instanceof RecordMismatch;
+    const report = { case: "failure", failure, retryAfterMs: undefined, forReview } as const;
+    await insist(stream, lease, report);
   }
   return false;
+}
+
+/** How long until a report that was refused is sent again, in ms; as often as there are lengths. */
+const AGAIN_MS = [0, 10, 50, 250, 1_000] as const;
+
+/**
+ * Sends a report until it is taken. Items are refused until the kernel knows that the worker has heard of the first refusal, which may be after this report. When it is never taken, the lease
+ * runs out and the kernel's own failure says so.
+ */
+async function insist(stream: WorkStream, lease: Lease, report: Reported): Promise<void> {
+  for (const againMs of AGAIN_MS) {
+    await wait(againMs);
+    await stream.confirm();
+    const rejection = await sendReport(stream, lease, report);
+    if (rejection === undefined || isAttemptOver(rejection) || isOtherReport(rejection)) return;
+  }
+}
+
+/** True when another end was accepted before: it counts. */
+function isOtherReport({ detail }: Rejection): boolean {
+  return detail.case === "fingerprintConflict" && detail.value.entity === "report";
 }
 
 async function sendReport(
@@ -76,7 +106,7 @@ async function sendSuspend(
   { waits, seenThrough, copy }: Suspended,
 ): Promise<Rejection | undefined> {
   const { handle, leaseVersion } = lease;
-  const bytes = waits.reduce((sum, wait) => sum + waitBytes(wait), 100);
+  const bytes = waits.reduce((sum, asked) => sum + waitBytes(asked), 100);
   const keepsWarm = copy !== undefined;
   const { rejection } = await send(stream, lease, bytes, (correlation) => ({
     kind: "suspend",
@@ -122,6 +152,9 @@ function bytesOf(end: Reported): number {
 function makeReport(lease: Lease, end: Reported, correlation: number): ReportItem {
   const { handle, leaseVersion } = lease;
   const report = create(ReportItemSchema, { handle, leaseVersion, correlation });
+  if ("unvisited" in end && end.unvisited !== undefined) {
+    report.unvisited = end.unvisited.slice(0, UNVISITED_MAX).map((name) => boundText(name, 500));
+  }
   switch (end.case) {
     case "output":
       report.outcome = { case: "output", value: end.output };
@@ -134,6 +167,7 @@ function makeReport(lease: Lease, end: Reported, correlation: number): ReportIte
       break;
     case "failure":
       report.outcome = { case: "failure", value: end.failure };
+      if (end.forReview === true) report.forReview = true;
       if (end.retryAfterMs !== undefined) report.retryAfterMs = end.retryAfterMs;
       break;
   }

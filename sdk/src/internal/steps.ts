@@ -85,6 +85,8 @@ export class Steps {
   readonly #recorded = new Map<string, StepRecord>();
   readonly #names = new Names();
   readonly #unsaid = new UnsaidFailures();
+  /** Identities of what was recorded earlier and asked for again. */
+  readonly #reached = new Set<string>();
 
   constructor(options: StepsOptions) {
     this.#options = options;
@@ -110,6 +112,24 @@ export class Steps {
     return this.#recorded.size === 0 ? undefined : this.#recorded.get(identityOf(name, key));
   }
 
+  /** True when something recorded was asked for again. */
+  isReached(name: string, key: string | undefined): boolean {
+    return this.#reached.has(identityOf(name, key));
+  }
+
+  /** True while something recorded was not asked for again. */
+  get hasLeft(): boolean {
+    return this.#reached.size < this.#recorded.size;
+  }
+
+  /** What is recorded and was not asked for again. */
+  get left(): StepRecord[] {
+    if (!this.hasLeft) return [];
+    return [...this.#recorded].flatMap(([identity, record]) =>
+      this.#reached.has(identity) ? [] : [record],
+    );
+  }
+
   /** Makes a step, or gives what is recorded of it: at once, unless its function takes its time. What throws, throws. */
   make(call: StepCall): unknown {
     const { name, options } = call;
@@ -119,6 +139,7 @@ export class Steps {
     const taken = this.#names.take("step", name, options.key, call.at);
     const record = this.find(name, options.key);
     if (record !== undefined) {
+      this.#reached.add(identityOf(name, options.key));
       return this.#reuse(record);
     }
     try {
@@ -169,7 +190,9 @@ export class Steps {
   /** Records how to undo something, unless it is recorded. */
   async recordRollback({ name, key, value, rollback }: RollbackStep): Promise<void> {
     this.#names.take("rollback", rollback.operation, key);
-    if (this.#recorded.has(identityOf(name, key)) || value === undefined) return;
+    const identity = identityOf(name, key);
+    if (this.#recorded.has(identity)) this.#reached.add(identity);
+    if (this.#recorded.has(identity) || value === undefined) return;
     this.#record({ name, key, outcome: { value }, isRead: false, rollback });
   }
 

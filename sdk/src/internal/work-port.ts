@@ -164,11 +164,12 @@ export class WorkPort implements AttemptPort {
   readRecords(lease: Lease, afterNumber: number): Promise<Records> {
     const { api, namespace } = this.#core;
     return callUnary(async (options) => {
-      const records: Records = { steps: [], outcomes: [] };
+      const records: Records = { steps: [], outcomes: [], recorded: [] };
       const pages = api.workers.getRecords({ namespace, lease: lease.ref, afterNumber }, options);
       for await (const page of pages) {
         records.steps.push(...page.steps);
         records.outcomes.push(...page.outcomes);
+        records.recorded.push(...page.recorded);
       }
       return records;
     }, this.#core.unary());

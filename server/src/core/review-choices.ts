@@ -3,7 +3,7 @@ import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { Operation, Review, Run } from "./state.js";
 import { isRunOpen, isTaskClosed } from "./transitions.js";
 
-const { DONE, RETRY, NOT_DONE, ABANDON, SKIP, FAIL } = ReviewChoice;
+const { ACCEPT, DONE, RETRY, NOT_DONE, ABANDON, SKIP, FAIL } = ReviewChoice;
 
 /** What a person may decide about this review now. */
 export function legalChoices(run: Run, review: Review): ReviewChoice[] {
@@ -14,7 +14,9 @@ export function legalChoices(run: Run, review: Review): ReviewChoice[] {
     case ReviewSubject.OPERATION:
       return choicesOfOperation(run, run.operations[review.operation]);
     case ReviewSubject.TASK:
-      return isRunOpen(run.status) ? [RETRY, DONE, SKIP, FAIL] : [];
+      return isRunOpen(run.status)
+        ? [...(review.returned === undefined ? [] : [ACCEPT]), RETRY, DONE, SKIP, FAIL]
+        : [];
     default:
       return isRunOpen(run.status) ? [RETRY] : [];
   }

@@ -1,5 +1,6 @@
 import type {
   ChildEndedShape,
+  HeldReturnShape,
   ObligationDeclarationShape,
   ObligationSourceShape,
   OperationDeclarationShape,
@@ -86,6 +87,8 @@ export interface MutableReview {
   version: number;
   /** Tasks that wait for it. */
   waitingTasks: number[];
+  /** What the task's code returned, kept until it is resolved; undefined: nothing. */
+  returned: HeldReturnShape | undefined;
 }
 
 /** Something that a task waits for, or waited for. */

@@ -106,6 +106,7 @@ describe("rows of a run", () => {
       result: undefined,
       version: 1,
       waitingTasks: [4],
+      returned: undefined,
     } as const;
     expect(rowOfReview(review).waitingTasks).not.toBe(review.waitingTasks);
   });

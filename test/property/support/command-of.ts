@@ -1,7 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { Command, StartRun } from "@pawl/server/core/command.js";
+import type { Command, CompleteTask, StartRun } from "@pawl/server/core/command.js";
 import { type Run, taskVersion } from "@pawl/server/core/state.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { leaseOf, taskOf, versionOf } from "./aims.js";
@@ -139,7 +139,7 @@ function reportOf(
       return {
         kind: "CompleteTask",
         ...lease,
-        output: move.pick % 3 === 0 ? undefined : payload(move.content),
+        ...returnOf(move),
       };
     case "fail":
       return {
@@ -148,6 +148,7 @@ function reportOf(
         failure: says,
         retryAfterMs: move.pick === 3 ? 250 : undefined,
         progress: undefined,
+        forReview: move.pick === 4,
       };
     case "confirmCancel":
       return { kind: "ConfirmCancel", ...lease, failure: says };
@@ -166,6 +167,14 @@ function reportOf(
   }
 }
 
+/** What a completion says: an output or none, and, seldom, that the code did not reach something. */
+function returnOf({ pick, content }: Move): Pick<CompleteTask, "output" | "unvisited"> {
+  return {
+    output: pick % 3 === 0 ? undefined : payload(content),
+    unvisited: pick === 4 ? ['operation "pay"'] : [],
+  };
+}
+
 function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
   const open = run.reviews.filter(({ resolvedAtMs }) => resolvedAtMs === 0);
   const among = move.aims && open.length > 0 ? open : run.reviews;
@@ -173,7 +182,7 @@ function resolutionOf(run: Run, move: Move): Exclude<Command, StartRun> {
   const choice = oneOf(
     [
       ...[ReviewChoice.DONE, ReviewChoice.RETRY, ReviewChoice.ABANDON, ReviewChoice.FAIL],
-      ...[ReviewChoice.NOT_DONE, ReviewChoice.SKIP],
+      ...[ReviewChoice.NOT_DONE, ReviewChoice.SKIP, ReviewChoice.ACCEPT],
     ],
     move.pick,
   );

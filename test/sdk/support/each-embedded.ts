@@ -9,6 +9,8 @@ export interface Embedded {
   /** The present one; a test that closes it and opens another puts that here. */
   kernel: EmbeddedKernel;
   readonly dir: string;
+  /** Closes the present one, workers included, and opens another on the same folder. */
+  restart(): Promise<void>;
 }
 
 /** One for every test of the file that calls it: opened before each, closed and removed after it. */
@@ -38,6 +40,10 @@ export function eachEmbedded(): Embedded {
     },
     get dir() {
       return dir;
+    },
+    restart: async () => {
+      await current().close({ drainMs: 500 });
+      kernel = await openKernel({ dir });
     },
   };
 }

@@ -173,6 +173,11 @@ export const callLines: Readonly<Record<CtxCall, CallLine>> = {
     make: async (ctx) => (await ctx.now("at")).toISOString(),
     points: ["before step $now/at", "after step $now/at"],
   },
+  version: {
+    make: (ctx) => ctx.version("patch"),
+    gives: true,
+    points: ["before step $version/patch", "after step $version/patch"],
+  },
   random: {
     make: (ctx) => ctx.random("dice"),
     points: ["before step $random/dice", "after step $random/dice"],

@@ -13,6 +13,8 @@ import { readRollback, writeRollback } from "./rollback_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { ObligationStatus, ParentClose } from "./obligation_pb.js";
 import type { RunStatus } from "./run_pb.js";
+import type { RecordKind } from "./worker_service_pb.js";
+import type { OperationScope } from "./operation_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
 import type { PlanTaskShape } from "./plan_wire.js";
@@ -1303,6 +1305,7 @@ export interface OfferShape {
   planVersion: number;
   outcomes: WaitOutcomeShape[];
   openCalls: string[];
+  recorded: RecordedNameShape[];
   warm: boolean;
   rollingBack?: RollingBackShape | undefined;
 }
@@ -1405,6 +1408,12 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     writeRollingBack(w, m.rollingBack);
     w.end(at);
   }
+  for (const item of m.recorded) {
+    w.tag(258);
+    const at = w.begin();
+    writeRecordedName(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -1429,6 +1438,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   let planVersion: number = 0;
   const outcomes: WaitOutcomeShape[] = [];
   const openCalls: string[] = [];
+  const recorded: RecordedNameShape[] = [];
   let warm: boolean = false;
   let rollingBack: RollingBackShape | undefined;
   while (r.pos < end) {
@@ -1504,6 +1514,10 @@ export function readOffer(r: WireReader, end: number): OfferShape {
         rollingBack = readRollingBack(r, r.enter());
         r.leave(end);
         break;
+      case 258:
+        recorded.push(readRecordedName(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1529,6 +1543,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     planVersion,
     outcomes,
     openCalls,
+    recorded,
     warm,
     rollingBack,
   };
@@ -1545,6 +1560,80 @@ export function encodeOffer(m: OfferShape): Uint8Array {
 export function decodeOffer(bytes: Uint8Array): OfferShape {
   const r = new WireReader(bytes);
   return readOffer(r, r.limit);
+}
+
+/** A plain `pawl.v1.RecordedName`; its fields are described in worker_service_pb.ts. */
+export interface RecordedNameShape {
+  kind: RecordKind;
+  name: string;
+  key?: string | undefined;
+  scope: OperationScope;
+}
+
+/** Appends the fields of a `pawl.v1.RecordedName`. */
+export function writeRecordedName(w: WireWriter, m: RecordedNameShape): void {
+  if (m.kind !== 0) {
+    w.tag(8);
+    w.int32(m.kind);
+  }
+  if (m.name !== "") {
+    w.tag(18);
+    w.string(m.name);
+  }
+  if (m.key !== undefined) {
+    w.tag(26);
+    w.string(m.key);
+  }
+  if (m.scope !== 0) {
+    w.tag(32);
+    w.int32(m.scope);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.RecordedName` up to `end`, which is the reader's limit. */
+export function readRecordedName(r: WireReader, end: number): RecordedNameShape {
+  let kind: RecordKind = 0;
+  let name: string = "";
+  let key: string | undefined;
+  let scope: OperationScope = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        kind = r.int32() as RecordKind;
+        break;
+      case 18:
+        name = r.string();
+        break;
+      case 26:
+        key = r.string();
+        break;
+      case 32:
+        scope = r.int32() as OperationScope;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    kind,
+    name,
+    key,
+    scope,
+  };
+}
+
+/** Encodes a `pawl.v1.RecordedName` into bytes of its own. */
+export function encodeRecordedName(m: RecordedNameShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRecordedName(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.RecordedName`; its bytes fields are views of `bytes`. */
+export function decodeRecordedName(bytes: Uint8Array): RecordedNameShape {
+  const r = new WireReader(bytes);
+  return readRecordedName(r, r.limit);
 }
 
 /** A plain `pawl.v1.StepItem`; its fields are described in worker_service_pb.ts. */
@@ -2461,6 +2550,8 @@ export interface ReportItemShape {
   retryAfterMs?: number | undefined;
   runId: string;
   task: string;
+  forReview: boolean;
+  unvisited: string[];
 }
 
 /** Appends the fields of a `pawl.v1.ReportItem`. */
@@ -2517,6 +2608,14 @@ export function writeReportItem(w: WireWriter, m: ReportItemShape): void {
     w.tag(82);
     w.string(m.task);
   }
+  if (m.forReview) {
+    w.tag(88);
+    w.bool(m.forReview);
+  }
+  for (const item of m.unvisited) {
+    w.tag(98);
+    w.string(item);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ReportItem` up to `end`, which is the reader's limit. */
@@ -2528,6 +2627,8 @@ export function readReportItem(r: WireReader, end: number): ReportItemShape {
   let retryAfterMs: number | undefined;
   let runId: string = "";
   let task: string = "";
+  let forReview: boolean = false;
+  const unvisited: string[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2564,6 +2665,12 @@ export function readReportItem(r: WireReader, end: number): ReportItemShape {
       case 82:
         task = r.string();
         break;
+      case 88:
+        forReview = r.bool();
+        break;
+      case 98:
+        unvisited.push(r.string());
+        break;
       default:
         r.skip(tag);
     }
@@ -2576,6 +2683,8 @@ export function readReportItem(r: WireReader, end: number): ReportItemShape {
     retryAfterMs,
     runId,
     task,
+    forReview,
+    unvisited,
   };
 }
 

@@ -5,6 +5,7 @@ import { payloadBytes } from "../codec.js";
 import type { Lease } from "../lease.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
 import type { ItemAnswer } from "../work-item.js";
+import { misfit } from "./misfit.js";
 
 /** Calls in one item: the kernel's own bound. */
 const ITEM_CALLS_MAX = 1_000;
@@ -24,9 +25,18 @@ export class Calls {
   #tasks: PlanTask[] = [];
   #cancels: string[] = [];
   #isScheduled = false;
+  /** True when earlier executions made calls: these may be the same, or contradict them. */
+  readonly #mayRepeat: boolean;
+  readonly #unanswered = new Set<Promise<void>>();
 
-  constructor(parts: CallsParts) {
+  constructor(parts: CallsParts, mayRepeat: boolean) {
     this.#parts = parts;
+    this.#mayRepeat = mayRepeat;
+  }
+
+  /** Resolves when it is known that no call contradicts an earlier one. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#unanswered);
   }
 
   /** Calls a task. */
@@ -64,7 +74,11 @@ export class Calls {
 
   #send(tasks: PlanTask[], cancels: string[]): void {
     const { lease, port } = this.#parts;
-    void port.call(lease, tasks, cancels).then((answer) => this.#judge(answer));
+    const answer = port.call(lease, tasks, cancels).then((settled) => this.#judge(settled));
+    if (this.#mayRepeat) {
+      this.#unanswered.add(answer);
+      void answer.then(() => this.#unanswered.delete(answer));
+    }
   }
 
   #judge({ rejection }: ItemAnswer): void {
@@ -74,7 +88,7 @@ export class Calls {
       lease.isOver = true;
       state.end(attemptEnd(rejection));
     } else {
-      state.fail(errorFromRejection(rejection));
+      state.fail(misfit(errorFromRejection(rejection)));
     }
   }
 }

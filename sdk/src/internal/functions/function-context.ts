@@ -20,11 +20,8 @@ import type {
   Winner,
   WorkflowContext,
 } from "../../workflow-context.js";
-import { CallFailed } from "../../workflow-errors.js";
 import { AttemptContext, type AttemptContextOptions } from "../attempt-context.js";
 import { never } from "../attempt-state.js";
-import { decodePayload } from "../codec.js";
-import { fromFailure } from "../failure.js";
 import { checkId } from "../ids.js";
 import { CALL_FRAMES, Names, placeInCode, WAIT_FRAMES } from "../names.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
@@ -36,6 +33,7 @@ import { validate } from "../validate.js";
 import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
+import { readCall } from "./call-outcome.js";
 import { Calls } from "./calls.js";
 import { type ContestParts, contest } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
@@ -45,9 +43,8 @@ import { mapItems } from "./map-items.js";
 import type { OrderKey } from "./order-key.js";
 import type { Place } from "./place.js";
 import { Rollbacks, type Undoing } from "./rollbacks.js";
-import { scopedCall } from "./scoped-call.js";
+import { scopedCall, scopedOptions } from "./scoped-call.js";
 import {
-  bounded,
   callName,
   currentScope,
   inScope,
@@ -61,11 +58,10 @@ import { Turns } from "./turns.js";
 import { BYTES_BASE, bytesOf } from "./warm-bytes.js";
 
 /** The `ctx` of one execution of a workflow function. */
-export class FunctionContext extends AttemptContext implements WorkflowContext {
+export class FunctionContext extends AttemptContext implements Omit<WorkflowContext, "version"> {
   readonly #turns: Turns;
   #calls: Calls;
   readonly #names = new Names();
-  readonly #openCalls: ReadonlySet<string>;
   readonly #contestants: ContestParts = {
     record: (name, winner) => this.step(name, () => winner),
     assertGoesOn: () => this.#assertGoesOn(),
@@ -84,9 +80,8 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     super(options);
     this.undoing = undoing;
     const { offer, state } = options;
-    this.#openCalls = new Set(offer.openCalls);
     this.#root = offer.task === MAIN_TASK ? "" : offer.task;
-    this.#calls = new Calls(options);
+    this.#calls = new Calls(options, offer.outcomes.length + offer.openCalls.length > 0);
     this.#turns = new Turns({
       outcomes: offer.outcomes,
       seenThrough: offer.seenThrough,
@@ -113,7 +108,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   wakeUp(options: AttemptContextOptions): void {
     const { offer, state } = options;
     this.goOnWith(options);
-    this.#calls = new Calls(options);
+    this.#calls = new Calls(options, false);
     this.#recordBytes += bytesOf(offer);
     state.seenThrough = this.#turns.lastGiven;
     this.#turns.wake(offer.outcomes, offer.seenThrough);
@@ -137,6 +132,16 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   /** About how much memory the function takes while it waits, in bytes. */
   get warmBytes(): number {
     return BYTES_BASE + this.#recordBytes + (this.steps?.madeBytes ?? 0);
+  }
+
+  /** Resolves when the kernel has said that what was called fits its records. */
+  callsAnswered(): Promise<void> {
+    return this.#calls.answered();
+  }
+
+  /** True while something recorded is about to be given. */
+  protected get hasMore(): boolean {
+    return this.#turns.hasReady;
   }
 
   /** The function has ended. */
@@ -177,7 +182,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     this.rollbacks.note(operation);
     if (this.undoing !== undefined) return;
     this.steps ??= this.newSteps();
-    const call = { operation, payload, options: this.#scopedOptions(options) };
+    const call = { operation, payload, options: scopedOptions(this, options) };
     const { steps } = this;
     void this.#turns.blocking(() => this.rollbacks.declare(call, steps));
   }
@@ -194,7 +199,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     payload: Sent,
     options: PerformOptions,
   ): Promise<Result> {
-    return super.perform(operation, payload, this.#scopedOptions(options));
+    return super.perform(operation, payload, scopedOptions(this, options));
   }
 
   override approve<Sent, Result>(
@@ -202,7 +207,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     content: Sent,
     options: ApproveOptions,
   ): Promise<Said<Result>> {
-    return super.approve(operation, content, this.#scopedOptions(options));
+    return quiet(super.approve(operation, content, scopedOptions(this, options)));
   }
 
   protected override performAs<Result>(
@@ -246,7 +251,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     payload?: unknown,
     options: TellRunOptions = {},
   ): Promise<RunSignalled> {
-    return super.signalRun(runId, name, payload, this.#scopedOptions(options));
+    return quiet(super.signalRun(runId, name, payload, scopedOptions(this, options)));
   }
 
   override cancelRun(
@@ -254,7 +259,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     reason = "",
     options: TellRunOptions = {},
   ): Promise<RunAskedToStop> {
-    return super.cancelRun(runId, reason, this.#scopedOptions(options));
+    return quiet(super.cancelRun(runId, reason, scopedOptions(this, options)));
   }
 
   protected override atOnce<T>(run: () => Promise<T>): Promise<T> {
@@ -266,7 +271,7 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
   }
 
   protected override childOptions(options: ChildOptions): ChildOptions {
-    return this.#scopedOptions(options);
+    return scopedOptions(this, options);
   }
 
   protected override sendChild(item: ChildItem): Promise<ItemAnswer> {
@@ -337,8 +342,9 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       this.#root === "" || path === "" ? `${this.#root}${path}` : `${this.#root}/${path}`;
     const name = callName(around, task.name, key);
     this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
-    const isOld = this.#openCalls.has(name) || this.#turns.hasEnded(name);
-    if (!isOld && this.undoing === undefined) {
+    const doubt = this.doubtsCall(name);
+    if (doubt !== undefined) await doubt;
+    if (this.undoing === undefined) {
       const what = `the input of task "${task.name}"`;
       const checked =
         task.inputSchema === undefined || input === undefined
@@ -349,14 +355,14 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
       this.#calls.call(buildTask(name, { task, input: checked, ...schedule }));
     }
     const { outcome } = await this.#ask(name, undefined, undefined);
-    const end = outcome.case === "call" ? outcome.value.end : { case: undefined };
-    if (end.case === "failure") {
-      throw new CallFailed(name, fromFailure(end.value));
-    }
-    const stored = end.case === "output" ? end.value : undefined;
-    const output = await this.#turns.blocking(() => this.options.load(stored));
+    const read = (): Promise<unknown> => readCall(name, outcome, this.options.load);
     // The worker that served it has checked the output against its schema.
-    return decodePayload(output, `the output of task "${name}"`) as Output;
+    return (await this.#turns.blocking(read)) as Output;
+  }
+
+  /** Set when a call may contradict what is recorded: rejects when it does. */
+  protected doubtsCall(_name: string): Promise<void> | undefined {
+    return undefined;
   }
 
   /** Waits for something that ends outside, until its item is given up. */
@@ -482,15 +488,5 @@ export class FunctionContext extends AttemptContext implements WorkflowContext {
     if (misplaced !== undefined) throw misplaced;
     state.assertUsable(what);
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
-  }
-
-  /** The identity of an effect that reaches beyond the task is the code's own, wherever it is performed. */
-  #scopedOptions<
-    Options extends { readonly key?: string; readonly scope?: PerformOptions["scope"] },
-  >(options: Options): Options {
-    const path = scopeOf(this);
-    if (path === "" || (options.scope ?? "task") !== "task") return options;
-    const key = options.key === undefined ? bounded(path) : scopedName(path, options.key);
-    return { ...options, key };
   }
 }

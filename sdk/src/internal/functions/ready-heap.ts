@@ -16,6 +16,11 @@ export class ReadyHeap {
   readonly #entries: Entry[] = [];
   #arrivals = 0;
 
+  /** How many there are. */
+  get size(): number {
+    return this.#entries.length;
+  }
+
   /** Adds one. */
   add({ key, give }: Ready): void {
     const entries = this.#entries;

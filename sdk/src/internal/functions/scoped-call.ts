@@ -1,5 +1,6 @@
+import type { PerformOptions } from "../../context.js";
 import type { WaitCall } from "../waits.js";
-import { scopedName, scopeOf } from "./scopes.js";
+import { bounded, scopedName, scopeOf } from "./scopes.js";
 
 /** A wait under the names around the code of this attempt that runs now. */
 export function scopedCall(attempt: object, call: WaitCall): WaitCall {
@@ -14,4 +15,14 @@ export function scopedCall(attempt: object, call: WaitCall): WaitCall {
       return wait;
     },
   };
+}
+
+/** How an effect is named, under the names around the code of this attempt that runs now. The identity of one that reaches beyond the task is the code's own, wherever it is performed. */
+export function scopedOptions<
+  Options extends { readonly key?: string; readonly scope?: PerformOptions["scope"] },
+>(attempt: object, options: Options): Options {
+  const path = scopeOf(attempt);
+  if (path === "" || (options.scope ?? "task") !== "task") return options;
+  const key = options.key === undefined ? bounded(path) : scopedName(path, options.key);
+  return { ...options, key };
 }

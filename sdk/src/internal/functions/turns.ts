@@ -104,6 +104,11 @@ export class Turns implements Waiting {
     return this.#received;
   }
 
+  /** True while there is something to give. */
+  get hasReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
   /** True while something that was recorded earlier has not been given yet. */
   get isReplaying(): boolean {
     return this.#reached < this.#options.recordedThrough;
@@ -160,11 +165,6 @@ export class Turns implements Waiting {
     }
     this.look();
     return asked.given.promise;
-  }
-
-  /** True when a called task has ended and nobody has asked for that yet. */
-  hasEnded(call: string): boolean {
-    return this.#outcomes.has(identityOf(call, undefined, true));
   }
 
   /** Nobody waits for this call any more. */

@@ -7,13 +7,13 @@ import type { AttemptContextOptions } from "../attempt-context.js";
 import { never } from "../attempt-state.js";
 import { quiet } from "../quiet.js";
 import type { StepToMake } from "../steps.js";
-import { FunctionContext } from "./function-context.js";
+import { FittedContext } from "./fitted-context.js";
 import { orNever } from "./held-back.js";
 import type { Undoing } from "./rollbacks.js";
 import { scopedName, scopeOf } from "./scopes.js";
 
 /** The `ctx` of a function whose work is undone: it is given what was recorded, and begins nothing. */
-export class UndoingContext extends FunctionContext {
+export class UndoingContext extends FittedContext {
   constructor(options: AttemptContextOptions, undoing: Undoing) {
     super(options, undoing);
   }

@@ -109,6 +109,7 @@ const CONSEQUENCES: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.ABANDON]: "The effect is given up, and who waits for it is told so.",
   [ReviewChoice.FAIL]: "The task is failed for good.",
   [ReviewChoice.SKIP]: "The task is left out, and what needs it goes on.",
+  [ReviewChoice.ACCEPT]: "What its code returned is its output, and what needs it goes on.",
   [ReviewChoice.NOT_DONE]:
     "The effect counts as not done; the next attempt, if one can come, calls it.",
 };

@@ -56,6 +56,7 @@ export function applyReviewOpened(
     result: undefined,
     version: 1,
     waitingTasks: [],
+    returned: event.returned && { output: keepBytes(event.returned.output) },
   };
   run.reviews.push(review);
   noteReview(run, review);
@@ -167,6 +168,9 @@ function resolveTask(
     case ReviewChoice.RETRY:
       forgiveAttempts(task);
       settleTask(run, task, TaskStatus.READY, parts);
+      break;
+    case ReviewChoice.ACCEPT:
+      completeByPerson(run, task, review.returned?.output, parts);
       break;
     case ReviewChoice.DONE:
     case ReviewChoice.SKIP:

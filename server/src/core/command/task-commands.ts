@@ -39,6 +39,8 @@ export interface CompleteTask {
   readonly task: TaskRef;
   readonly leaseVersion: number;
   readonly output: Uint8Array | undefined;
+  /** What is recorded of the task and its code did not reach, for people; absent: it reached everything. */
+  readonly unvisited?: readonly string[];
 }
 
 /** Reports a failed attempt. */
@@ -50,6 +52,8 @@ export interface FailTask {
   /** Instead of the policy's wait, in ms. */
   readonly retryAfterMs: number | undefined;
   readonly progress: Uint8Array | undefined;
+  /** True when no attempt would go better, so that a person must say what to do. */
+  readonly forReview?: boolean;
 }
 
 /** Reports that an attempt stopped because its run was asked to stop. */

@@ -114,13 +114,30 @@ function otherCall(run: Run, known: Task, called: PlanTaskShape, ctx: DecideCont
     shape === undefined
       ? encodeUtf8("a task of the plan")
       : (shape.input ?? encodeUtf8(shape.kind));
-  return fingerprintConflict({
+  const differs = differenceOf(recorded, called);
+  const conflict = fingerprintConflict({
     entity: "task",
     id: called.name,
     recorded: ctx.sha256(text(recorded)),
     received: ctx.sha256(text(called)),
-    differs: recorded === undefined || recorded.kind !== called.kind ? "kind" : "input",
+    differs,
   });
+  if (recorded === undefined || differs === "input") {
+    return conflict;
+  }
+  const [was, is] = [recorded[differs], called[differs]];
+  const message = `Expected task "${called.name}" to be called with the recorded ${differs} "${was}", but it is called with ${differs} "${is}". The recorded call stays; call another task under another name.`;
+  return { ...conflict, message };
+}
+
+function differenceOf(
+  recorded: PlanTaskShape | undefined,
+  called: PlanTaskShape,
+): "kind" | "queue" | "input" {
+  if (recorded === undefined || recorded.kind !== called.kind) {
+    return "kind";
+  }
+  return recorded.queue === called.queue ? "input" : "queue";
 }
 
 function refuseCalls(run: Run, fresh: readonly PlanTaskShape[]): Rejection | undefined {

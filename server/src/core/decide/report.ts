@@ -10,6 +10,7 @@ import { fingerprintConflict, illegalTransition, type Rejection } from "../rejec
 import { decideRetry } from "../retry.js";
 import type { Run, Task } from "../state.js";
 import { operationStatusName } from "../transitions.js";
+import { holdReturn, openMisfitReview } from "./code-reviews.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { findTask, taskNotFound } from "./find.js";
 import { openTaskReview } from "./open-review.js";
@@ -24,9 +25,11 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
+  const unvisited = run.cancelRequestedAtMs === 0 ? (command.unvisited ?? []) : [];
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED && sameContent(task.output, command.output)
+      (task.status === TaskStatus.COMPLETED && sameContent(task.output, command.output)) ||
+      (task.status === TaskStatus.NEEDS_REVIEW && unvisited.length > 0)
         ? undefined
         : otherReport(task, found.spec.name, command.output, ctx),
     );
@@ -34,6 +37,9 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
   const unsettled = findUnsettled(run, task);
   if (unsettled !== undefined) {
     return reject(unsettled);
+  }
+  if (unvisited.length > 0) {
+    return accept(holdReturn(run, found, command.output, unvisited));
   }
   return accept([
     {
@@ -69,11 +75,18 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
     return accept(cancelTask(run, task, command.failure));
   }
   const { retryAfterMs } = command;
-  const { next, readyAtMs } = decideRetry(found, command.failure, ctx, { retryAfterMs });
+  const { next, readyAtMs } =
+    command.forReview === true
+      ? { next: TaskStatus.NEEDS_REVIEW, readyAtMs: 0 }
+      : decideRetry(found, command.failure, ctx, { retryAfterMs });
   const events = doubtOpenCalls(run, task.number, task.leaseVersion);
   const asks = next === TaskStatus.NEEDS_REVIEW;
   if (asks) {
-    events.push(openTaskReview(run, found, command.failure, 0));
+    events.push(
+      command.forReview === true
+        ? openMisfitReview(run, found, command.failure)
+        : openTaskReview(run, found, command.failure, 0),
+    );
   }
   events.push({
     case: "attemptFailed",

@@ -15,6 +15,7 @@ const choiceNames: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.FAIL]: "fail",
   [ReviewChoice.SKIP]: "skip",
   [ReviewChoice.NOT_DONE]: "not-done",
+  [ReviewChoice.ACCEPT]: "accept",
 };
 
 /**

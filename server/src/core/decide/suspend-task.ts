@@ -300,13 +300,16 @@ function refuseKnown(
 function waitConflict(known: Wait, wanted: WaitFor, ctx: DecideContext): Rejection {
   const recorded = describeSubject(known.declaration.subject, ctx.runNumber);
   const received = describeSubject(wanted.subject, ctx.runNumber);
-  return fingerprintConflict({
+  const id = wanted.key === undefined ? wanted.name : `${wanted.name}/${wanted.key}`;
+  const conflict = fingerprintConflict({
     entity: "wait",
-    id: wanted.key === undefined ? wanted.name : `${wanted.name}/${wanted.key}`,
+    id,
     recorded: ctx.sha256(encodeUtf8(recorded)),
     received: ctx.sha256(encodeUtf8(received)),
     differs: "subject",
   });
+  const message = `Expected wait "${id}" to be for ${recorded}, as is recorded, but it is for ${received}. The recorded one stays; wait for something else under another name.`;
+  return { ...conflict, message };
 }
 
 function repeated(run: Run, task: Task, command: SuspendTask, ctx: DecideContext): Decision {

@@ -183,6 +183,7 @@ export function reviewOfRow(row: ReviewRowShape): MutableReview {
     result: row.result,
     version: row.version,
     waitingTasks: row.waitingTasks,
+    returned: row.returned,
   };
 }
 

@@ -5,7 +5,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
-import type { Run, RunPause, Task } from "../state.js";
+import type { Review, Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
@@ -225,7 +225,7 @@ function explainReview(run: Run, task: Task): string {
     (each) => each.resolvedAtMs === 0 && each.waitingTasks.includes(task.number),
   );
   if (review?.subject === ReviewSubject.TASK) {
-    return explainTaskReview(run, task);
+    return explainTaskReview(run, task, review);
   }
   const operation = review === undefined ? undefined : run.operations[review.operation];
   return operation?.status === OperationStatus.NEEDS_REVIEW
@@ -233,11 +233,17 @@ function explainReview(run: Run, task: Task): string {
     : "resolve its review";
 }
 
-function explainTaskReview(run: Run, task: Task): string {
+function explainTaskReview(run: Run, task: Task, { returned }: Review): string {
   const { workerLosses = 0, failures = [] } = task.trouble ?? {};
   const last = failures.at(-1);
   const how = last === undefined ? "" : `, the last one with ${describeFailure(last)}`;
   const lossesMax = specOf(run, task.number)?.retry.workerLossesMax ?? 0;
+  if (returned !== undefined) {
+    return "its code returned, but did not reach all that is recorded of it; say whether that stands, in its review";
+  }
+  if (last?.kind === "RecordMismatch") {
+    return `its code does not fit what is recorded: ${last.message}; serve code that does, and resolve its review`;
+  }
   const what =
     workerLosses >= lossesMax
       ? `${formatCount(workerLosses, "attempt")} in a row lost ${workerLosses === 1 ? "its worker" : "their workers"}`

@@ -11,7 +11,7 @@ import { limits } from "../../core/limits.js";
 import { scanPayload } from "../payload-scan.js";
 import { badField } from "../refusals.js";
 import { requireFailure } from "../validate/failure.js";
-import { requireNumber, requireReason } from "../validate/fields.js";
+import { requireCount, requireNumber, requireReason, requireText } from "../validate/fields.js";
 
 /**
  * The command of one report, checked. Paths of fields are relative to the item.
@@ -33,9 +33,9 @@ export function reportCommand(
       if (output === undefined) {
         scanPayload(outcome.value, "output");
       }
-      return { kind: "CompleteTask", task, leaseVersion, output: output ?? outcome.value };
+      return completion(item, task, output ?? outcome.value);
     case "noOutput":
-      return { kind: "CompleteTask", task, leaseVersion, output: undefined };
+      return completion(item, task, undefined);
     case "failure":
       requireFailure(outcome.value, "failure");
       return {
@@ -45,6 +45,7 @@ export function reportCommand(
         failure: outcome.value,
         retryAfterMs,
         progress: undefined,
+        ...(item.forReview ? { forReview: true } : {}),
       };
     case "cancelled":
       requireFailure(outcome.value, "cancelled");
@@ -52,6 +53,26 @@ export function reportCommand(
     default:
       throw badField("outcome", "one of output, failure, no_output, cancelled", "absent");
   }
+}
+
+/** Most names of what was not reached, and of how many bytes. */
+const unvisitedMax = 100;
+const unvisitedBytesMax = 500;
+
+function completion(
+  { leaseVersion, unvisited }: ReportItemShape,
+  task: TaskRef,
+  output: Uint8Array | undefined,
+): CompleteTask {
+  const command = { kind: "CompleteTask", task, leaseVersion, output } as const;
+  if (unvisited.length === 0) {
+    return command;
+  }
+  requireCount(unvisited.length, "unvisited", unvisitedMax);
+  for (const [index, name] of unvisited.entries()) {
+    requireText(name, `unvisited[${index}]`, { min: 1, max: unvisitedBytesMax });
+  }
+  return { ...command, unvisited };
 }
 
 /** What a task is given back with. */

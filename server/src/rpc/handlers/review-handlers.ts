@@ -114,7 +114,11 @@ async function resolveReview(
   requireNumber(expectedVersion, "expected_version", { min: 1, max: 0xffff_ffff });
   requireKnown(choice, "choice", ReviewChoice);
   if (choice === ReviewChoice.UNSPECIFIED) {
-    throw badField("choice", "one of DONE, RETRY, NOT_DONE, ABANDON, SKIP, FAIL", "UNSPECIFIED");
+    throw badField(
+      "choice",
+      "one of ACCEPT, DONE, RETRY, NOT_DONE, ABANDON, SKIP, FAIL",
+      "UNSPECIFIED",
+    );
   }
   requireReason(reason, "reason", 1);
   const target: Target = { kind: "number", number: runNumber, namespace };

@@ -4,6 +4,7 @@ import {
   type GetRecordsResponseSchema,
   type ItemResult,
   ItemResultSchema,
+  RecordedNameSchema,
   type RecordStepsRequest,
   type RecordStepsResponseSchema,
   type StepItem,
@@ -14,6 +15,7 @@ import {
 import {
   decodeStepItem,
   encodeItemResult,
+  encodeRecordedName,
   encodeStepRecord,
   encodeWaitOutcome,
   type StepItemShape,
@@ -32,7 +34,8 @@ import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
 import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
-import { type RecordPage, recordPage, stepShape } from "../streams/records.js";
+import { recordedNames } from "../streams/recorded-names.js";
+import { recordPage, stepShape } from "../streams/records.js";
 import { requireCount } from "../validate/fields.js";
 import { rejectionMessage } from "../views/rejection-view.js";
 import { acknowledge, leaseOfRequest, type NamedLease } from "./requests.js";
@@ -120,14 +123,16 @@ export async function* getRecords(
   let after = request.afterNumber;
   for (;;) {
     const from = after;
-    const page: RecordPage = await edge.kernel.view(lease.target, (run, runNumber) => {
+    const { page, recorded } = await edge.kernel.view(lease.target, (run, runNumber) => {
       const number = requireLease(run, lease);
-      return recordPage(run, number, from, runNumber);
+      const named = from === 0 ? recordedNames(run, run.tasks[number]?.rollsBack ?? number) : [];
+      return { page: recordPage(run, number, from, runNumber), recorded: named };
     });
-    if (page.last === 0) {
+    if (page.last === 0 && recorded.length === 0) {
       return;
     }
     yield {
+      recorded: recorded.map((name) => fromBinary(RecordedNameSchema, encodeRecordedName(name))),
       steps: page.steps.map((record) => fromBinary(StepRecordSchema, encodeStepRecord(record))),
       outcomes: page.outcomes.map((outcome) =>
         fromBinary(WaitOutcomeSchema, encodeWaitOutcome(outcome)),

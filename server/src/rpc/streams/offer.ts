@@ -9,7 +9,8 @@ import type { Run, Task } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
 import { hashOfContent } from "../inline-content.js";
 import { shapeOfFailure } from "../views/result-view.js";
-import { noRecords, recordPage, warmPage } from "./records.js";
+import { recordedNames } from "./recorded-names.js";
+import { noRecords, type RecordPage, recordPage, warmPage } from "./records.js";
 
 /** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
 const dependencyBytesMax = 1_048_576;
@@ -32,13 +33,9 @@ export function offerShape(
   // What rolls back runs the code of what ended, over its records.
   const undone = task.rollsBack === undefined ? undefined : run.tasks[task.rollsBack];
   const code = undone === undefined ? spec : (specOf(run, undone.number) ?? spec);
-  const hasRecords = task.leaseVersion !== 1 || undone !== undefined;
   const isWarm = warmThrough !== undefined;
-  const records = isWarm
-    ? warmPage(run, number, warmThrough, runNumber)
-    : hasRecords
-      ? recordPage(run, number, 0, runNumber)
-      : noRecords;
+  const isCold = !isWarm && (task.leaseVersion !== 1 || undone !== undefined);
+  const records = recordsFor(run, { number, runNumber, warmThrough, isCold });
   return {
     handle,
     runId: run.runId,
@@ -59,11 +56,32 @@ export function offerShape(
     workflow: run.workflow,
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
-    rollingBack:
-      undone === undefined ? undefined : { task: code.name, failure: failureShape(undone.failure) },
+    rollingBack: undone && { task: code.name, failure: failureShape(undone.failure) },
+    recorded: isCold ? recordedNames(run, (undone ?? task).number) : [],
     openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),
     warm: isWarm,
   };
+}
+
+/** What a worker must be told of what is recorded: a new task has no records, and a warm one only new ones. */
+function recordsFor(
+  run: Run,
+  {
+    number,
+    runNumber,
+    warmThrough,
+    isCold,
+  }: {
+    readonly number: number;
+    readonly runNumber: number;
+    readonly warmThrough: number | undefined;
+    readonly isCold: boolean;
+  },
+): RecordPage {
+  if (warmThrough !== undefined) {
+    return warmPage(run, number, warmThrough, runNumber);
+  }
+  return isCold ? recordPage(run, number, 0, runNumber) : noRecords;
 }
 
 /** A called task has its own input or none. */

@@ -2182,6 +2182,7 @@ export interface ReviewOpenedShape {
   operation: number;
   task: number;
   known: string;
+  returned?: HeldReturnShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.ReviewOpened`. */
@@ -2206,6 +2207,12 @@ export function writeReviewOpened(w: WireWriter, m: ReviewOpenedShape): void {
     w.tag(42);
     w.string(m.known);
   }
+  if (m.returned !== undefined) {
+    w.tag(50);
+    const at = w.begin();
+    writeHeldReturn(w, m.returned);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ReviewOpened` up to `end`, which is the reader's limit. */
@@ -2215,6 +2222,7 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
   let operation: number = 0;
   let task: number = 0;
   let known: string = "";
+  let returned: HeldReturnShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2233,6 +2241,10 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
       case 42:
         known = r.string();
         break;
+      case 50:
+        returned = readHeldReturn(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2243,6 +2255,7 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
     operation,
     task,
     known,
+    returned,
   };
 }
 
@@ -2257,6 +2270,51 @@ export function encodeReviewOpened(m: ReviewOpenedShape): Uint8Array {
 export function decodeReviewOpened(bytes: Uint8Array): ReviewOpenedShape {
   const r = new WireReader(bytes);
   return readReviewOpened(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.HeldReturn`; its fields are described in event_pb.ts. */
+export interface HeldReturnShape {
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  output?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.HeldReturn`. */
+export function writeHeldReturn(w: WireWriter, m: HeldReturnShape): void {
+  if (m.output !== undefined) {
+    w.tag(10);
+    w.bytes(m.output);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.HeldReturn` up to `end`, which is the reader's limit. */
+export function readHeldReturn(r: WireReader, end: number): HeldReturnShape {
+  let output: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        output = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    output,
+  };
+}
+
+/** Encodes a `pawl.log.v1.HeldReturn` into bytes of its own. */
+export function encodeHeldReturn(m: HeldReturnShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeHeldReturn(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.HeldReturn`; its bytes fields are views of `bytes`. */
+export function decodeHeldReturn(bytes: Uint8Array): HeldReturnShape {
+  const r = new WireReader(bytes);
+  return readHeldReturn(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.ReviewResolved`; its fields are described in event_pb.ts. */

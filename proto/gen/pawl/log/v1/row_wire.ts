@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { ChildEndedShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readChildEnded, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeChildEnded, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { ChildEndedShape, HeldReturnShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readChildEnded, readHeldReturn, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
@@ -1686,6 +1686,7 @@ export interface ReviewRowShape {
   result?: Uint8Array | undefined;
   version: number;
   waitingTasks: number[];
+  returned?: HeldReturnShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.ReviewRow`. */
@@ -1744,6 +1745,12 @@ export function writeReviewRow(w: WireWriter, m: ReviewRowShape): void {
     for (const item of m.waitingTasks) w.varint32(item);
     w.end(at);
   }
+  if (m.returned !== undefined) {
+    w.tag(114);
+    const at = w.begin();
+    writeHeldReturn(w, m.returned);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ReviewRow` up to `end`, which is the reader's limit. */
@@ -1761,6 +1768,7 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
   let result: Uint8Array | undefined;
   let version: number = 0;
   const waitingTasks: number[] = [];
+  let returned: HeldReturnShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1809,6 +1817,10 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
         r.closePacked(end);
         break;
       }
+      case 114:
+        returned = readHeldReturn(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1827,6 +1839,7 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
     result,
     version,
     waitingTasks,
+    returned,
   };
 }
 
