@@ -53,9 +53,27 @@ export interface KernelTime {
   soon(callback: () => void): { cancel(): void };
 }
 
+/** An event of a history, as it is replayed. */
+export interface StoredEvent {
+  readonly number: number;
+  readonly atMs: number;
+  readonly stored: Uint8Array;
+}
+
+/** A run as its history says, as `@pawl/server/embed.js` gives it. */
+export interface ReplayedHistory {
+  offer(): Uint8Array;
+  answer(kind: "intent" | "call" | "wait" | "obligation" | "child", item: Uint8Array): Uint8Array;
+  propose(request: Uint8Array): string;
+}
+
 /** What is used of `@pawl/server/embed.js`. */
 export interface EmbedModule {
   embedKernel(options: { readonly dir: string }): Promise<Embedding>;
+  readonly ReplayedRun: new (
+    events: readonly StoredEvent[],
+    options: { readonly task: string; readonly runNumber: number },
+  ) => ReplayedHistory;
   readonly MemoryKernel: {
     open(options: {
       readonly time: KernelTime;

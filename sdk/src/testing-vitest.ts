@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { ServedTask } from "./task.js";
-import { messageOf } from "./testing/errors.js";
+import { messageOf, ReplayDiffers } from "./testing/errors.js";
+import { type History, type ReplayOptions, replay } from "./testing/replay.js";
 import { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
 
 /** What `expect` knows once this module is imported. */
@@ -10,6 +11,8 @@ interface CrashMatchers<R> {
    * `surviveEveryCrash`. Await it.
    */
   toSurviveEveryCrash(options?: SurvivalOptions): Promise<R>;
+  /** A workflow whose code fits this history; see `replay`. Await it. */
+  toFitHistory(history: History, options?: ReplayOptions): Promise<R>;
 }
 
 declare module "vitest" {
@@ -24,7 +27,20 @@ export const crashMatchers: {
     received: ServedTask,
     options?: SurvivalOptions,
   ): Promise<{ pass: boolean; message: () => string }>;
+  toFitHistory(
+    received: ServedTask,
+    history: History,
+    options?: ReplayOptions,
+  ): Promise<{ pass: boolean; message: () => string }>;
 } = {
+  async toFitHistory(received, history, options = {}) {
+    const replayed = await replay(history, received, options);
+    const message = (): string =>
+      replayed.fits
+        ? `Expected "${received.name}" not to fit the history, but it does.`
+        : new ReplayDiffers(received.name, replayed).message;
+    return { pass: replayed.fits, message };
+  },
   async toSurviveEveryCrash(received, options = {}) {
     try {
       const { windows } = await surviveEveryCrash(received, options);

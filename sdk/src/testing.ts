@@ -18,7 +18,13 @@ export {
   TestEnvironment,
   type TestEnvironmentOptions,
 } from "./testing/environment.js";
-export { CrashWindowsDiffer, EffectsDiffer, TestKitMisused, TestStuck } from "./testing/errors.js";
+export {
+  CrashWindowsDiffer,
+  EffectsDiffer,
+  ReplayDiffers,
+  TestKitMisused,
+  TestStuck,
+} from "./testing/errors.js";
 export {
   type CrashBody,
   type CrashReport,
@@ -28,6 +34,13 @@ export {
   everyCrashWindow,
 } from "./testing/every-crash-window.js";
 export type { BodyEnd } from "./testing/run-ends.js";
+export {
+  assertReplays,
+  type History,
+  type Replay,
+  type ReplayOptions,
+  replay,
+} from "./testing/replay.js";
 export { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
 export {
   type SinkCall,

@@ -9,6 +9,7 @@ import { faultReporter } from "./rpc/observed.js";
 import { startServer } from "./rpc/server.js";
 
 export { MemoryKernel, type MemoryKernelOptions } from "./memory-kernel.js";
+export { type ReplayedEvent, ReplayedRun, type ReplayOptions } from "./replay.js";
 
 /** How a kernel is embedded. */
 export interface EmbedOptions {

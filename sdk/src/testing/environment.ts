@@ -1,3 +1,5 @@
+import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import { HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
 import type { Client } from "../connect.js";
 import type { Duration } from "../duration.js";
 import { ClientCore } from "../internal/client-core.js";
@@ -10,6 +12,7 @@ import type { CrashKill, CrashPoint, Moment } from "./crash-point.js";
 import { DrivenClient } from "./driven-client.js";
 import { Machine, type MachineWorker } from "./machine.js";
 import { type Haste, Pump } from "./pump.js";
+import type { History } from "./replay.js";
 import type { SinkEffect, TestSink } from "./test-sink.js";
 import type { OwnTime } from "./virtual-time.js";
 
@@ -42,6 +45,7 @@ export class TestEnvironment implements AsyncDisposable {
   readonly #pump: Pump;
   readonly #time: OwnTime;
   readonly #client: KernelClient;
+  readonly #core: ClientCore;
   #closed: Promise<void> | undefined;
 
   /** Made by `openTestEnvironment`. */
@@ -50,6 +54,7 @@ export class TestEnvironment implements AsyncDisposable {
     this.#pump = new Pump(machine.time, machine);
     this.#time = machine.newTime();
     const core = new ClientCore(machine.newApi(), "", new ConnectionMonitor(() => undefined));
+    this.#core = core;
     this.#client = inTime(this.#time, () => new KernelClient(core));
     machine.explain = () => explainOpenRuns(this.#client);
     this.kernel = new DrivenClient(this.#client, {
@@ -102,6 +107,19 @@ export class TestEnvironment implements AsyncDisposable {
   /** True once the crash of `crashAt` has happened. */
   get hasCrashed(): boolean {
     return this.#machine.hasCrashed;
+  }
+
+  /** The history of a run, for `replay` with other code, or to be kept in a file. */
+  async history(runId: string): Promise<History> {
+    const { api, namespace } = this.#core;
+    const events: JsonValue[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const page of api.runs.getHistory({ namespace, runId, withStored: true })) {
+        events.push(...page.events.map((event) => toJson(HistoryEventSchema, event)));
+      }
+    };
+    await this.#pump.drive(inTime(this.#time, reading), "own");
+    return events;
   }
 
   /** What a sink has done in this environment. */

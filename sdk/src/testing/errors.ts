@@ -1,12 +1,28 @@
 import { PawlError } from "../errors.js";
 import type { CrashReport } from "./every-crash-window.js";
+import type { Replay } from "./replay.js";
 
 /** The test kit was asked for what it cannot do. */
 export class TestKitMisused extends PawlError {
   override readonly name: string = "TestKitMisused";
 
-  constructor(message: string) {
-    super("PAWL_TEST_MISUSED", message, { retryable: false });
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super("PAWL_TEST_MISUSED", message, { ...options, retryable: false });
+  }
+}
+
+/** A history and today's code do not fit together. */
+export class ReplayDiffers extends PawlError {
+  override readonly name: string = "ReplayDiffers";
+
+  constructor(
+    workflow: string,
+    { difference, unvisited }: Pick<Replay, "difference" | "unvisited">,
+  ) {
+    const what = difference ?? `the code returned without having reached ${unvisited.join(", ")}.`;
+    super("PAWL_REPLAY_DIFFERS", `Expected "${workflow}" to fit the history, but: ${what}`, {
+      retryable: false,
+    });
   }
 }
 

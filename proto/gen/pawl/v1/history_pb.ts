@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/history.proto.
  */
 export const file_pawl_v1_history: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL3YxL2hpc3RvcnkucHJvdG8SB3Bhd2wudjEi0gIKDEhpc3RvcnlFdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIOCgZudW1iZXIYAiABKA0SJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHR5cGUYBCABKAkSDAoEdGFzaxgFIAEoCRIPCgdhdHRlbXB0GAYgASgNEhUKDWxlYXNlX3ZlcnNpb24YByABKA0SFQoNb3BlcmF0aW9uX2tleRgIIAEoCRIMCgRzdGVwGAkgASgJEhEKCXJldmlld19pZBgKIAEoCRIhCgdwYXlsb2FkGAsgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDgoGZGV0YWlsGA0gASgJEhEKCXByaW5jaXBhbBgOIAEoCRITCgtwcm9wb3NhbF9pZBgPIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
+  fileDesc("ChVwYXdsL3YxL2hpc3RvcnkucHJvdG8SB3Bhd2wudjEi4gIKDEhpc3RvcnlFdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIOCgZudW1iZXIYAiABKA0SJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHR5cGUYBCABKAkSDAoEdGFzaxgFIAEoCRIPCgdhdHRlbXB0GAYgASgNEhUKDWxlYXNlX3ZlcnNpb24YByABKA0SFQoNb3BlcmF0aW9uX2tleRgIIAEoCRIMCgRzdGVwGAkgASgJEhEKCXJldmlld19pZBgKIAEoCRIhCgdwYXlsb2FkGAsgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDgoGZGV0YWlsGA0gASgJEhEKCXByaW5jaXBhbBgOIAEoCRITCgtwcm9wb3NhbF9pZBgPIAEoCRIOCgZzdG9yZWQYECABKAxiBnByb3RvMw", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
 
 /**
  * One event of a run. The fields that a type does not use are empty.
@@ -130,6 +130,13 @@ export type HistoryEvent = Message<"pawl.v1.HistoryEvent"> & {
    * @generated from field: string proposal_id = 15;
    */
   proposalId: string;
+
+  /**
+   * The event as it is stored (`pawl.log.v1.Event`), for a replay of the history. Empty unless it was asked for.
+   *
+   * @generated from field: bytes stored = 16;
+   */
+  stored: Uint8Array;
 };
 
 /**

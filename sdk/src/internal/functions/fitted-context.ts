@@ -25,7 +25,7 @@ import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { FunctionContext } from "./function-context.js";
 import { contradiction, misfit, missingVersion } from "./misfit.js";
-import { type Identity, Recorded } from "./recorded.js";
+import { describe, type Identity, Recorded } from "./recorded.js";
 import type { Undoing } from "./rollbacks.js";
 import { scopedName, scopeOf } from "./scopes.js";
 
@@ -44,6 +44,11 @@ export class FittedContext extends FunctionContext implements WorkflowContext {
     this.#recorded = new Recorded(options.offer);
     if (options.offer.steps.length > 0) this.steps = this.newSteps();
     this.#oldVersions = oldVersions(options.offer.steps);
+  }
+
+  /** Code whose work is undone may contradict its records: it is not asked for more than how to undo it. */
+  protected get comparesRecords(): boolean {
+    return this.undoing === undefined || this.undoing.onFresh !== undefined;
   }
 
   /** What is recorded and was not reached, in words: effects, approvals, children and calls. */
@@ -108,7 +113,9 @@ export class FittedContext extends FunctionContext implements WorkflowContext {
 
   /** The code asks for something. Undefined when it may be done; else rejects when it contradicts what is recorded. */
   #doubts(asked: Identity): Promise<void> | undefined {
-    if (this.#recorded.reach(asked) || this.undoing !== undefined) return undefined;
+    if (this.#recorded.reach(asked)) return undefined;
+    if (asked.kind !== "step") this.undoing?.onFresh?.(describe(asked));
+    if (!this.comparesRecords) return undefined;
     const isDoubtful =
       this.#contradicted(asked) !== undefined ||
       (actsOutside(asked) && this.#missingVersions().length > 0);
@@ -136,8 +143,7 @@ export class FittedContext extends FunctionContext implements WorkflowContext {
 
   /** Whatever the code makes of it, the attempt ends with it. */
   #fail<E extends PawlError>(error: E): E {
-    if (error instanceof RecordMismatch && this.undoing === undefined)
-      this.options.state.fail(error);
+    if (error instanceof RecordMismatch && this.comparesRecords) this.options.state.fail(error);
     return error;
   }
 

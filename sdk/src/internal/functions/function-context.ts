@@ -344,7 +344,7 @@ export class FunctionContext extends AttemptContext implements Omit<WorkflowCont
     this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
     const doubt = this.doubtsCall(name);
     if (doubt !== undefined) await doubt;
-    if (this.undoing === undefined) {
+    if (this.undoing?.onFresh !== undefined || this.undoing === undefined) {
       const what = `the input of task "${task.name}"`;
       const checked =
         task.inputSchema === undefined || input === undefined

@@ -12,6 +12,8 @@ import { scopedName } from "./scopes.js";
 export interface Undoing {
   /** Told when the code has been given everything and does nothing any more. */
   readonly onIdle: () => void;
+  /** Set when nothing is undone, and the code is only compared with its records: told, in words, of what is not recorded. */
+  readonly onFresh?: (what: string) => void;
 }
 
 /** One rollback as the code declares it. */

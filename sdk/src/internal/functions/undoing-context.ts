@@ -9,6 +9,7 @@ import { quiet } from "../quiet.js";
 import type { StepToMake } from "../steps.js";
 import { FittedContext } from "./fitted-context.js";
 import { orNever } from "./held-back.js";
+import { describe } from "./recorded.js";
 import type { Undoing } from "./rollbacks.js";
 import { scopedName, scopeOf } from "./scopes.js";
 
@@ -25,8 +26,13 @@ export class UndoingContext extends FittedContext {
 
   protected override makeStep<T>(step: StepToMake): Promise<T> {
     const key = typeof step.first === "function" ? undefined : step.first.key;
-    const recorded = this.recordedStep(scopedName(scopeOf(this), step.name), key);
-    return recorded === undefined ? never() : super.makeStep(step);
+    const name = scopedName(scopeOf(this), step.name);
+    if (this.recordedStep(name, key) !== undefined) return super.makeStep(step);
+    if (this.undoing?.onFresh === undefined) return never();
+    // Which version it would take is for the comparison to say; it is not recorded.
+    if (step.name.startsWith("$version/")) return super.makeStep(step);
+    this.undoing.onFresh(describe({ kind: "step", name, key }));
+    return never();
   }
 
   override approve<Sent, Result>(

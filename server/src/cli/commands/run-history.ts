@@ -8,6 +8,7 @@ import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface HistoryOptions extends KernelOptions {
   readonly from: number;
+  readonly stored?: boolean;
 }
 
 /** `pawl run history RUN`. */
@@ -16,16 +17,22 @@ export function addRunHistory(group: Command, context: CliContext): void {
     .command("history")
     .description("print the recorded events of a run")
     .argument("<run>", "id of the run")
-    .option("--from <number>", "first event number to print", wholeNumber(1, UINT32_MAX), 1);
+    .option("--from <number>", "first event number to print", wholeNumber(1, UINT32_MAX), 1)
+    .option("--stored", "with --json: also each event as it is stored, for pawl replay");
   addKernelOptions(command).action((runId: string, options: HistoryOptions) =>
-    withKernel(context, options, (session) => printHistory(session, runId, options.from)),
+    withKernel(context, options, (session) => printHistory(session, runId, options)),
   );
 }
 
-async function printHistory(session: KernelSession, runId: string, from: number): Promise<void> {
+async function printHistory(
+  session: KernelSession,
+  runId: string,
+  { from, stored = false }: HistoryOptions,
+): Promise<void> {
   const { kernel, namespace, out, followUps } = session;
   let events = 0;
-  for await (const page of kernel.runs.getHistory({ namespace, runId, fromNumber: from })) {
+  const request = { namespace, runId, fromNumber: from, withStored: stored };
+  for await (const page of kernel.runs.getHistory(request)) {
     for (const event of page.events) printEvent(out, event);
     events += page.events.length;
   }

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { encodeEvent } from "@pawl/proto/log/v1/event_wire.js";
 import {
   type GetHistoryRequest,
   type GetHistoryResponseSchema,
@@ -32,7 +33,14 @@ export async function* getHistory(
   const from = Math.max(1, request.fromNumber);
   for await (const page of edge.kernel.history(target, from)) {
     call.signal.throwIfAborted();
-    yield { events: page.map(historyView) };
+    const events = page.map(historyView);
+    if (request.withStored) {
+      for (const [index, watched] of page.entries()) {
+        const stored = encodeEvent({ deltaMs: 0, body: watched.event.body });
+        events[index] = { ...events[index], stored };
+      }
+    }
+    yield { events };
   }
 }
 
