@@ -41,6 +41,7 @@ export {
   type ReplayOptions,
   replay,
 } from "./testing/replay.js";
+export { type ModuleReplay, replayModule } from "./testing/replay-module.js";
 export { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
 export {
   type SinkCall,

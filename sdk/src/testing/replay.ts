@@ -1,7 +1,7 @@
 import { fromBinary, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type HistoryEvent, HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
-import { OfferSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import { type Offer, OfferSchema } from "@pawl/proto/v1/worker_service_pb.js";
 import { PawlError } from "../errors.js";
 import { AttemptState } from "../internal/attempt-state.js";
 import { decodePayload } from "../internal/codec.js";
@@ -10,7 +10,7 @@ import { UndoingContext } from "../internal/functions/undoing-context.js";
 import { Lease } from "../internal/lease.js";
 import { MAIN_TASK } from "../internal/plan-message.js";
 import { validate } from "../internal/validate.js";
-import { loadEmbedModule, type StoredEvent } from "../open-kernel.js";
+import { loadEmbedModule, type ReplayedHistory, type StoredEvent } from "../open-kernel.js";
 import type { ServedTask } from "../task.js";
 import { ReplayDiffers, TestKitMisused } from "./errors.js";
 import { ReplayPort } from "./replay-port.js";
@@ -57,10 +57,7 @@ export async function replay(
       `Expected a workflow function to replay, but "${workflow.name}" is a task. Only functions run again over their records.`,
     );
   }
-  const events = readHistory(history);
-  const { ReplayedRun } = await loadEmbedModule();
-  const run = new ReplayedRun(events.map(storedEvent), { task, runNumber: runNumberOf(events) });
-  const offer = fromBinary(OfferSchema, run.offer());
+  const { run, offer } = await open(history, task);
   if (task === MAIN_TASK && offer.workflow !== workflow.name) {
     throw new TestKitMisused(
       `Expected the history of a run of "${workflow.name}", but it is of "${offer.workflow}". Replay it with that one's code.`,
@@ -81,6 +78,21 @@ export async function replay(
   );
   const end = await runOver({ workflow, ctx, state, input: offer.input, idle: idle.promise });
   return judge(ctx, state, { end, next, allowsUnvisited: workflow.allowsUnvisited === true });
+}
+
+/** Name of the workflow that a history is of. */
+export async function workflowOf(history: History): Promise<string> {
+  return (await open(history, MAIN_TASK)).offer.workflow;
+}
+
+async function open(
+  history: History,
+  task: string,
+): Promise<{ readonly run: ReplayedHistory; readonly offer: Offer }> {
+  const events = readHistory(history);
+  const { ReplayedRun } = await loadEmbedModule();
+  const run = new ReplayedRun(events.map(storedEvent), { task, runNumber: runNumberOf(events) });
+  return { run, offer: fromBinary(OfferSchema, run.offer()) };
 }
 
 /** The same, for tests. @throws ReplayDiffers when code and history do not fit. */

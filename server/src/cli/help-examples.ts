@@ -9,6 +9,7 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   doctor: ["doctor --dir .pawl"],
   restore: ["restore --dir .pawl --reason 'put back from the copy of Monday'"],
   "demo crash": ["demo crash dist/order.js", "demo crash dist/order.js --kill worker"],
+  replay: ["replay order-7.jsonl --module dist/order.js"],
   info: ["info"],
   "run start": [
     `run start greeting --plan plan.json --input '{"name":"Ada"}' --id greeting-1`,

@@ -7,6 +7,7 @@ import { addInfo } from "./commands/info.js";
 import { addInputsCommands } from "./commands/inputs.js";
 import { addNamespaceCommands } from "./commands/namespace.js";
 import { addOpCommands } from "./commands/op.js";
+import { addReplay } from "./commands/replay.js";
 import { addReport } from "./commands/report.js";
 import { addRestore, type Restore } from "./commands/restore.js";
 import { addReviewsCommands } from "./commands/reviews.js";
@@ -41,6 +42,7 @@ export function buildProgram(
   addRestore(program, host.restore, setExitCode);
   addDoctor(program, host.doctor, setExitCode);
   addDemo(program, context, setExitCode);
+  addReplay(program, context, setExitCode);
   addRunCommands(program, context);
   addTaskCommands(program, context);
   addWhy(program, context);
