@@ -45,6 +45,15 @@ const paid = workflow("w", {
 same<OutOf<typeof paid>, { status: "paid"; id: string } | { status: "not-paid" }>(true);
 // @ts-expect-error a workflow without a version
 workflow("w", {});
+// @ts-expect-error what is not reached is asked about, or allowed
+workflow("w", { version: 1, unvisited: "ignore" });
+workflow("w", { version: 1 }).run(async (ctx) => {
+  same<Awaited<ReturnType<typeof ctx.version>>, boolean>(true);
+  // @ts-expect-error a change has a name
+  await ctx.version();
+  // @ts-expect-error what tells rounds apart is a text
+  await ctx.version("patch", { key: 1 });
+});
 // @ts-expect-error a version is a number
 workflow("w", { version: "1" });
 // @ts-expect-error the queue of a workflow is its name and version

@@ -105,7 +105,7 @@ describe("a history is replayed", () => {
         await ctx.perform(charge, order, { target: "bank", key: "pay" });
         return shop(ctx, order);
       },
-      'approval "payments.refund" under "pay"',
+      'operation "payments.refund" under "pay", which is recorded',
     ],
     [
       "another input of a call",

@@ -19,7 +19,7 @@ import {
   type TaskWait,
   WaitItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import type { AttemptPort, StepFrame } from "../internal/attempt-port.js";
+import type { AttemptPort, StepFrame, StepToRecord } from "../internal/attempt-port.js";
 import { never } from "../internal/attempt-state.js";
 import { HeldBack } from "../internal/functions/held-back.js";
 import type { Lease } from "../internal/lease.js";
@@ -38,8 +38,13 @@ export class ReplayPort implements AttemptPort {
     this.#history = history;
   }
 
-  recordStep(): Promise<ItemAnswer> {
-    return Promise.resolve(taken);
+  recordStep(
+    _lease: Lease,
+    _step: StepToRecord,
+    _seenThrough: number,
+    settle: (answer: ItemAnswer) => void,
+  ): void {
+    queueMicrotask(() => settle(taken));
   }
 
   async tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer> {
