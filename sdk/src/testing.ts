@@ -33,7 +33,6 @@ export {
   describeReport,
   everyCrashWindow,
 } from "./testing/every-crash-window.js";
-export type { BodyEnd } from "./testing/run-ends.js";
 export {
   assertReplays,
   type History,
@@ -42,6 +41,7 @@ export {
   replay,
 } from "./testing/replay.js";
 export { type ModuleReplay, replayModule } from "./testing/replay-module.js";
+export type { BodyEnd } from "./testing/run-ends.js";
 export { type SurvivalOptions, surviveEveryCrash } from "./testing/survive.js";
 export {
   type SinkCall,

@@ -1,12 +1,10 @@
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type Command, Option } from "commander";
-import { CliError, usageError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { count } from "../format/text.js";
 import { Output } from "../output.js";
+import { loadTestKit, loadUserModule } from "../user-module.js";
 
 /** One execution with a crash, as `@pawl/sdk/testing` tells of it. */
 interface Line {
@@ -67,8 +65,8 @@ async function demoCrash(
   { kill, json }: DemoOptions,
 ): Promise<number> {
   const path = resolve(context.cwd, file);
-  const kit = await loadKit(path);
-  const exported = await loadFile(path);
+  const kit = await loadTestKit<TestKit>(path);
+  const exported = await loadUserModule(path);
   const lines = await kit.crashDemo(exported, kill === undefined ? {} : { kill: [kill] });
   print(new Output(context, json), lines);
   return lines.every(({ survived }) => survived) ? exitCodes.ok : exitCodes.refused;
@@ -101,36 +99,4 @@ function print(out: Output, lines: readonly Line[]): void {
       ? `${count(lines.length, "crash", "crashes")}, and every run ended as it does undisturbed.`
       : `${failed.length} of ${count(lines.length, "crash", "crashes")} made a difference.`,
   );
-}
-
-/** The SDK that the file itself would import. */
-async function loadKit(path: string): Promise<TestKit> {
-  let found: string;
-  try {
-    found = createRequire(path).resolve("@pawl/sdk/testing");
-  } catch (cause) {
-    throw new CliError(
-      `Expected the package @pawl/sdk where ${path} would import it from, but it is not there.`,
-      {
-        exitCode: exitCodes.refused,
-        reason: "PAWL_SDK_MISSING",
-        next: ["npm install @pawl/sdk"],
-        cause,
-      },
-    );
-  }
-  const kit: TestKit = await import(pathToFileURL(found).href);
-  return kit;
-}
-
-async function loadFile(path: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    const exported: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
-    return exported;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw usageError(`Expected ${path} to be a module that can be loaded, but ${why}.`, [
-      "Give the JavaScript that your TypeScript is built to.",
-    ]);
-  }
 }
