@@ -13,7 +13,8 @@ export interface WorkflowSpec<Sent, Input, Returned, Output>
   /** Version of the code, from 1. A run keeps the version that it began with: raise it when old runs must go on with old code. */
   readonly version: number;
   /**
-   * What becomes of a return before the code has reached all effects, approvals, children and calls that are recorded of the run: a person is asked whether it stands, or it is allowed.
+   * What becomes of a return before the code has reached all effects, approvals, children and calls that are recorded of the run: a person is asked whether it stands (`PAWL_UNVISITED_RECORD`), or it is
+   * allowed.
    * Default `review`.
    */
   readonly unvisited?: "review" | "allow";

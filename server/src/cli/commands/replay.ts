@@ -66,7 +66,7 @@ async function readHistory(path: string): Promise<string> {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(`Expected ${path} to hold a history, but ${why}.`, [
-      "pawl run history RUN --json --stored > FILE",
+      "pawl run history RUN --json --stored",
     ]);
   }
 }
