@@ -23,7 +23,9 @@ export async function replayModule(
 ): Promise<readonly ModuleReplay[]> {
   const name = await workflowOf(history);
   const served = new Set(Object.values(exported).filter(isWorkflow));
-  const fitting = [...served].filter((workflow) => workflow.name === name);
+  const fitting = [...served]
+    .filter((workflow) => workflow.name === name)
+    .sort((one, other) => kindOf(one).localeCompare(kindOf(other), "en", { numeric: true }));
   if (fitting.length === 0) {
     const others = [...served].map((workflow) => `"${workflow.name}"`).join(", ");
     throw new TestKitMisused(
@@ -33,10 +35,20 @@ export async function replayModule(
   const replays: ModuleReplay[] = [];
   for (const workflow of fitting) {
     const { fits, difference = "", unvisited, next, end } = await replay(history, workflow);
-    const { kind = workflow.name } = workflow;
-    replays.push({ workflow: kind, fits, difference, unvisited, next, end: end.status });
+    replays.push({
+      workflow: kindOf(workflow),
+      fits,
+      difference,
+      unvisited,
+      next,
+      end: end.status,
+    });
   }
   return replays;
+}
+
+function kindOf({ kind, name }: ServedTask): string {
+  return kind ?? name;
 }
 
 function isWorkflow(value: unknown): value is ServedTask {
