@@ -56,12 +56,22 @@ describe("JSON in lines", () => {
 
 describe("lines that are too long", () => {
   it("go on behind a mark of their own, no blank unseen and no escape cut", () => {
-    const words = `${"x".repeat(73)} ${"y".repeat(71)}\\u200bz`;
+    const words = `${"x".repeat(72)}   ${"y".repeat(69)}\\u200bz`;
     expect(foldLines(["short", words])).toEqual([
       "    | short",
-      `    | ${"x".repeat(73)}\\u0020`,
-      `    > ${"y".repeat(71)}`,
+      `    | ${"x".repeat(72)}\\u0020`,
+      `    >   ${"y".repeat(69)}`,
       "    > \\u200bz",
+    ]);
+  });
+
+  it("go on at a blank, and where the text itself has an end of line", () => {
+    const text = `"body": "Impact:\\n- ${"3 of 9 ".repeat(9)}payments failed.\\n- all is well"`;
+    expect(foldLines([text])).toEqual([
+      '    | "body": "Impact:\\n',
+      `    > - ${"3 of 9 ".repeat(9)}payments`,
+      "    >  failed.\\n",
+      '    > - all is well"',
     ]);
   });
 

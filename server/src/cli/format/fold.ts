@@ -22,20 +22,28 @@ export function foldLines(lines: readonly string[]): string[] {
   );
 }
 
+/** Folds at the end of a line of the text itself, which stands as an escape, else before a blank, else where the room ends. */
 function foldLine(line: string): string[] {
   if (displayWidth(line) <= LINE_COLUMNS) return [line];
   const parts: string[] = [];
   let part = "";
   let width = 0;
+  const end = (rest = ""): void => {
+    parts.push(part.replace(ENDING_BLANK, "\\u0020"));
+    part = rest;
+    width = displayWidth(rest);
+  };
   for (const [piece] of line.matchAll(PIECES)) {
     const more = displayWidth(piece);
     if (width + more > LINE_COLUMNS && part !== "") {
-      parts.push(part.replace(ENDING_BLANK, "\\u0020"));
-      part = "";
-      width = 0;
+      const blank = part.lastIndexOf(" ");
+      const word = blank > part.length / 2 ? part.slice(blank) : "";
+      part = part.slice(0, part.length - word.length);
+      end(word);
     }
     part += piece;
     width += more;
+    if (piece === "\\n") end();
   }
-  return [...parts, part];
+  return part === "" ? parts : [...parts, part];
 }
