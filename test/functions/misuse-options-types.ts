@@ -120,6 +120,19 @@ async function effects(ctx: WorkflowContext): Promise<void> {
 }
 void effects;
 
+async function rollbacks(ctx: WorkflowContext): Promise<void> {
+  ctx.onRollback(refund, { account: "a", cents: 1 }, { target: "bank" });
+  // @ts-expect-error data, no closure
+  ctx.onRollback(() => ctx.perform(refund, { account: "a", cents: 1 }, { target: "bank" }));
+  // @ts-expect-error the payload of another operation
+  ctx.onRollback(refund, { id: "r" }, { target: "bank" });
+  // @ts-expect-error nothing to act on
+  ctx.onRollback(refund, { account: "a", cents: 1 });
+  // @ts-expect-error a task undoes nothing
+  ctx.onRollback(half, 1, { target: "bank" });
+}
+void rollbacks;
+
 async function approvals(ctx: WorkflowContext): Promise<void> {
   const payload: Refund = { account: "a", cents: 1 };
   const how: ApproveOptions = { target: "bank", from: ["role:finance"], expiresIn: "48h" };
