@@ -6,9 +6,17 @@ import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./me
 import type { Operation } from "./operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "./other-runs.js";
 import type { EmitOptions, Emitted } from "./output.js";
+import type { Query } from "./queries.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
 import type { TaskRef } from "./task.js";
+import type {
+  Update,
+  UpdateReceived,
+  UpdateTimedOut,
+  UpdateTimeoutOptions,
+  UpdateWaitOptions,
+} from "./updates.js";
 
 /** What a step's function gets. */
 export interface StepScope {
@@ -173,6 +181,30 @@ export interface TaskContext {
    * @param name Name of the signal, and of the wait: in a loop give a `key` too.
    */
   waitSignal<T = unknown>(name: string, options?: SignalWaitOptions<T>): Promise<SignalReceived<T>>;
+  /**
+   * Waits for an update: a message whose sender waits for this code's answer. One that came before is taken first, in the order of acknowledgement. Answer it by `accept` or
+   * `refuse` before the code returns; it may do anything else first. What the update's schema refuses is refused to its sender and never gets here. Waiting is as in `sleep`.
+   *
+   * @param update Its name is the name of the wait too: in a loop give a `key`.
+   */
+  waitUpdate<Sent, Input, Returned, Result>(
+    update: Update<Sent, Input, Returned, Result>,
+    options?: UpdateWaitOptions & { readonly timeout?: undefined },
+  ): Promise<UpdateReceived<Input, Returned>>;
+  /** Waits for an update that may not come. */
+  waitUpdate<Sent, Input, Returned, Result>(
+    update: Update<Sent, Input, Returned, Result>,
+    options: UpdateTimeoutOptions,
+  ): Promise<UpdateReceived<Input, Returned> | UpdateTimedOut>;
+  /**
+   * Publishes a value under a name, for whoever asks (`run.query`): also while no worker runs, and after the run has ended. The last one counts. It is durable with whatever
+   * the code records next; code that runs again publishes nothing anew. JSON, at most 32,000 bytes; a run publishes under at most 100 names.
+   *
+   * @throws ValueRefused, SchemaRefused, TooLarge, DefinitionInvalid; or the attempt's end.
+   */
+  publish<T>(query: Query<T>, value: NoInfer<T>): void;
+  /** Publishes a value under a name that is not declared. */
+  publish<T>(name: string, value: T, ..._problem: JsonOnly<T>): void;
   /**
    * Asks somebody for something the code needs. Waiting is as in `sleep`.
    *

@@ -135,6 +135,7 @@ export {
   plan,
   type SentTo,
 } from "./plan.js";
+export { type Published, type PublishedInfo, type Query, query } from "./queries.js";
 export type { JsonOnly, JsonOrNothing, MustBeJson, NotJson, Rec } from "./rec.js";
 export { Fatal, Later, later, RetryAfter } from "./retry-errors.js";
 export type {
@@ -180,6 +181,18 @@ export {
 } from "./task.js";
 export type { ShownTask, TaskChange, TaskChangeAnswer, TaskPolicyChange } from "./task-change.js";
 export type { RetryOptions, ScheduleOptions, TimeoutOptions } from "./task-options.js";
+export { UpdateRefused } from "./update-errors.js";
+export {
+  type Update,
+  type UpdateArguments,
+  type UpdateOptions,
+  type UpdateReceived,
+  type UpdateSpec,
+  type UpdateTimedOut,
+  type UpdateTimeoutOptions,
+  type UpdateWaitOptions,
+  update,
+} from "./updates.js";
 export { worker } from "./worker.js";
 export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";
 export { type OpenWorkflow, type Workflow, type WorkflowSpec, workflow } from "./workflow.js";

@@ -3,7 +3,10 @@ import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
 import type { SignalAnswer, SignalOptions } from "./messages.js";
 import type { OutputEvent, OutputOptions } from "./output.js";
+import type { Published, PublishedInfo, Query } from "./queries.js";
+import type { Schema } from "./schema.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "./task-change.js";
+import type { Update, UpdateArguments } from "./updates.js";
 
 /** How long to wait, and what ends the wait. */
 export interface WaitOptions {
@@ -120,6 +123,34 @@ export interface Run<Output = unknown> {
    * @throws Rejected `PAWL_RUN_OVER` when the run has ended; Conflict for another message under the same request id; NotFound.
    */
   signal<T = undefined>(name: string, payload?: T, options?: SignalOptions): Promise<SignalAnswer>;
+  /**
+   * Sends an update into the run, and resolves with what its code accepts it with (`ctx.waitUpdate`). Sent again with the same id and payload it is attached to: nothing
+   * happens twice, and the answer is the same, whoever crashes meanwhile.
+   *
+   * @throws UpdateRefused; Rejected `PAWL_RUN_OVER` (the run has ended, or ended before it answered), `PAWL_ILLEGAL_TRANSITION` (it is paused, or was asked to stop); Conflict for
+   *   another payload under the same id; SchemaRefused; WaitTimedOut (the update goes on: wait again by its id); NotFound.
+   */
+  update<Sent, Input, Returned, Result>(
+    update: Update<Sent, Input, Returned, Result>,
+    ...args: UpdateArguments<Sent>
+  ): Promise<Result>;
+  /**
+   * Waits for the answer to an update that was sent before, by its id.
+   *
+   * @param Result What it is accepted with. Nothing checks it.
+   * @throws As `update`; NotFound `PAWL_UPDATE_NOT_FOUND` when none with this id was acknowledged.
+   */
+  updateResult<Result = unknown>(updateId: string, options?: WaitOptions): Promise<Result>;
+  /**
+   * Reads what the run's code published last under a name (`ctx.publish`): also while no worker runs, and after the run has ended.
+   *
+   * @throws NotFound `PAWL_QUERY_NOT_FOUND` when nothing is published under it, yet.
+   */
+  query<T>(query: Query<T>): Promise<Published<T>>;
+  /** Reads what is published under a name that is not declared. A schema checks it; without one nothing does. */
+  query<T = unknown>(name: string, schema?: Schema<unknown, T>): Promise<Published<T>>;
+  /** What the run's code has published, by name, without the values. */
+  queries(): Promise<readonly PublishedInfo[]>;
   /** Ends the run at once, without clean-up. A repeat is harmless. */
   terminate(options?: EndOptions): Promise<EndAnswer>;
   /** Reads the run: status, version, why it is not finished. */

@@ -1,4 +1,4 @@
-import { json, task } from "@pawl/sdk";
+import { json, task, update } from "@pawl/sdk";
 import { beforeEach, describe, expect, it } from "vitest";
 import { RealCli } from "./support/real-cli.js";
 
@@ -19,8 +19,19 @@ const wait = task("wait").run(async (ctx) => {
   return first.status === "received" ? first.value : first.status;
 });
 
+const move = update("move", { input: json<string>(), result: json<{ to: string }>() });
+
+const moves = task("moves").run(async (ctx) => {
+  ctx.publish("city", "Bonn");
+  const first = await ctx.waitUpdate(move);
+  if (first.value === "Bonn") await first.refuse("It is there already.");
+  else await first.accept({ to: first.value });
+  ctx.publish("city", first.value);
+  await ctx.waitSignal("end");
+});
+
 beforeEach(async () => {
-  await cli.client.worker({ serve: [ask, wait] });
+  await cli.client.worker({ serve: [ask, wait, moves] });
 });
 
 const asked = "How\u001b[31m much?";
@@ -233,5 +244,43 @@ describe("pawl run pause and resume", () => {
       const { code, said } = await cli.refusal("run", verb, "r");
       expect([code, said]).toEqual([1, expect.stringContaining("PAWL_RUN_OVER")]);
     }
+  });
+});
+
+describe("pawl run update and query", () => {
+  beforeEach(async () => {
+    await cli.client.start(moves, undefined, { runId: "r" });
+  });
+
+  it("print what the code answers, once for each id, and what it published last", async () => {
+    const sent = ["run", "update", "r", "move", "--payload", '"Kiel"', "--update-id", "u1"];
+    expect(await cli.out(...sent)).toContain(
+      'Update move of run "r" was accepted with {"to":"Kiel"}.',
+    );
+    expect(await cli.json(...sent)).toMatchObject([
+      { runId: "r", name: "move", updateId: "u1", existing: true },
+    ]);
+    await cli.until('"Kiel"', "run", "query", "r", "city");
+    expect(await cli.out("run", "query", "r", "city")).toContain("city, version 2, published ");
+    expect(await cli.out("run", "query", "r")).toMatch(/city +2 /);
+    expect(await cli.json("run", "query", "r")).toMatchObject([{ name: "city", version: 2 }]);
+    expect(await cli.json("run", "query", "r", "city")).toMatchObject([
+      { runId: "r", published: { name: "city", task: "main", attempt: 1 } },
+    ]);
+  });
+
+  it("say why an update was refused, and how to wait for one that has no answer", async () => {
+    const sent = ["run", "update", "r", "move", "--payload", '"Bonn"'];
+    expect(await cli.out(...sent)).toContain('of run "r" was refused: It is there already.');
+    const second = [...sent, "--update-id", "u2", "--timeout", "0s"];
+    const told = await cli.out(...second);
+    expect(told).toContain("is acknowledged and not answered yet");
+    expect(told).toContain("npx --no pawl run update r move --update-id u2 --payload JSON");
+  });
+
+  it("say what is not there, and what to do", async () => {
+    const none = await cli.refusal("run", "query", "r", "none");
+    expect([none.code, none.said]).toEqual([1, expect.stringContaining("PAWL_QUERY_NOT_FOUND")]);
+    expect(await cli.out("run", "query", "r")).toBeDefined();
   });
 });

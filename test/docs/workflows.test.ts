@@ -5,6 +5,7 @@ import { hasTitle, readNamedTests } from "./support/named-tests.js";
 import { pageAt } from "./support/pages.js";
 
 const guide = "docs/guide/workflows.md";
+const messages = "docs/guide/messages.md";
 const table = "docs/concepts/failure-semantics.md";
 
 const lineByLine = "## Line by line: ";
@@ -26,6 +27,22 @@ describe(guide, () => {
     expect(last).toBe("When it dies at this line");
     expect(rules.length).toBeGreaterThan(12);
     expect(rules.filter((rule) => !named.some(({ heading }) => heading === rule))).toEqual([]);
+  });
+
+  it.each(named)("$file has a test '$title'", (test) => {
+    expect(hasTitle(test)).toBe(true);
+  });
+});
+
+describe(messages, () => {
+  const named = readNamedTests(messages);
+
+  it("names a test under each heading", () => {
+    const headings = [...pageAt(messages).matchAll(/^## (.*)$/gm)].map(
+      ([, heading = ""]) => heading,
+    );
+    expect(headings.length).toBeGreaterThan(2);
+    expect(headings.filter((each) => !named.some(({ heading }) => heading === each))).toEqual([]);
   });
 
   it.each(named)("$file has a test '$title'", (test) => {

@@ -1,3 +1,4 @@
+import type { StepRecordedShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
@@ -24,8 +25,10 @@ describe("the sequences of these tests", () => {
     const operations = new Set<OperationStatus>();
     const runs = new Set<RunStatus>();
     const obligations = new Set<ObligationStatus>();
+    const answered = new Set<string>();
     const watch = (run: MutableRun, { body }: Recorded): void => {
       events.add(body.case);
+      if (body.case === "stepRecorded") noteMessage(body.value, answered);
       runs.add(run.status);
       for (const { status } of run.tasks) tasks.add(status);
       for (const { status } of run.operations) operations.add(status);
@@ -50,6 +53,7 @@ describe("the sequences of these tests", () => {
       play(machine, moves[1]);
     }
     const never = ["runFaulted", "storeCreated", "checkpointSealed", "namespaceCreated"];
+    expect([...answered].toSorted()).toEqual(["accepted", "published", "refused"]);
     expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
     expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
     expect([...runs].toSorted()).toEqual([...runTransitions.keys()].toSorted());
@@ -57,6 +61,12 @@ describe("the sequences of these tests", () => {
     expect([...obligations].toSorted()).toEqual([...obligationTransitions.keys()].toSorted());
   });
 });
+
+/** What a step says to others. */
+function noteMessage({ publishes, answers, failure }: StepRecordedShape, said: Set<string>): void {
+  if (publishes !== undefined) said.add("published");
+  if (answers !== undefined) said.add(failure === undefined ? "accepted" : "refused");
+}
 
 const allEvents = [
   "runStarted",

@@ -15,6 +15,7 @@ import { codeAndReason } from "./support/refusal.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
+import { updateCases, updateItemCases } from "./support/update-cases.js";
 import { messageCases, waitCases } from "./support/wait-cases.js";
 import { operationCases, reviewCases, workerCases } from "./support/work-cases.js";
 import { buildWorld } from "./support/world.js";
@@ -26,13 +27,14 @@ const cases: readonly Case[] = [
   ...workerCases,
   ...waitCases,
   ...messageCases,
+  ...updateCases,
   ...operationCases,
   ...reviewCases,
   ...approvalCases,
   ...adminCases,
 ];
 
-const itemCases = [...batchCases, ...obligationCases];
+const itemCases = [...batchCases, ...obligationCases, ...updateItemCases];
 
 describe.each(["grpc", "json"] as const)("over %s", (protocol) => {
   let server: TestServer;

@@ -18,7 +18,9 @@ const makesNew = ["StartRuns", "StartAndAwait", "CreateNamespace", "ClaimTasks"]
 const repeats = ["ClaimTasks"];
 
 /** Methods whose version may be left out: they mean the thing as it is. */
-const anyVersion = ["CancelRun", "PauseRun", "ResumeRun", "SendSignal", "TerminateRun"];
+const anyVersion = [
+  ...["CancelRun", "PauseRun", "ResumeRun", "SendSignal", "TerminateRun", "UpdateRun"],
+];
 
 /** What an item of a stream is the same as; the rules of that method are its own. `reading`: it changes nothing durable. */
 const twins: Readonly<Record<string, string>> = {
@@ -85,7 +87,9 @@ test("every method has a comment, and these tests find it", () => {
 
 describe("a method that changes something", () => {
   test("is every one that does not say that it changes nothing, and none that only reads by its name", () => {
-    const readers = methods.filter(({ name }) => /^(Get|List|Await|Watch|Count|Read)/.test(name));
+    const readers = methods.filter(({ name }) =>
+      /^(Get|List|Await|Watch|Count|Read|Query)/.test(name),
+    );
     const changing = new Set(mutating());
     expect(readers.filter((method) => changing.has(method)).map(({ name }) => name)).toEqual([]);
     const others = methods.filter((method) => !readers.includes(method));

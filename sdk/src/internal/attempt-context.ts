@@ -72,7 +72,7 @@ export interface AttemptContextOptions {
 }
 
 /** The `ctx` of one attempt. */
-export class AttemptContext implements TaskContext {
+export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate"> {
   protected options: AttemptContextOptions;
   #emitter: Emitter | undefined;
   protected steps: Steps | undefined;

@@ -21,6 +21,10 @@ export interface StepToRecord {
   readonly isRead: boolean;
   /** Set for a rollback. */
   readonly rollback?: Rollback;
+  /** Name under which its value is published. Absent: it is not. */
+  readonly publishes?: string;
+  /** Number of the update that it answers. Absent: none. */
+  readonly answers?: number;
 }
 
 /** What an attempt asks of the worker that runs it. */

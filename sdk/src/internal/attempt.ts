@@ -11,7 +11,7 @@ import { PawlError } from "../errors.js";
 import { Later } from "../retry-errors.js";
 import type { ServedTask } from "../task.js";
 import { RecordMismatch } from "../workflow-errors.js";
-import { AttemptContext, type AttemptContextOptions } from "./attempt-context.js";
+import type { AttemptContextOptions } from "./attempt-context.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
@@ -22,6 +22,7 @@ import { FunctionContext } from "./functions/function-context.js";
 import { rollBack } from "./functions/roll-back.js";
 import type { WarmCopy } from "./functions/warm-copies.js";
 import type { Lease } from "./lease.js";
+import { MessageContext } from "./message-context.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
 import { inAttemptSpan } from "./trace-spans.js";
@@ -119,7 +120,7 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   }
   const { returned } = ended;
   state.returned();
-  const open = state.openCalls;
+  const open = [...state.openCalls, ...ctx.unanswered];
   if (open.length > 0) {
     const message = `Expected the handler of task "${offer.task}" to return when its calls have ended, but ${open.slice(0, 5).join(", ")} had not. Await every ctx call.`;
     throw new PawlError("PAWL_OPEN_CALLS", message, { retryable: false });
@@ -148,7 +149,7 @@ async function declared(running: unknown, ctx: FunctionContext): Promise<unknown
 
 /** Code at work. */
 interface AtWork {
-  readonly ctx: AttemptContext;
+  readonly ctx: MessageContext;
   readonly execution: Execution;
   readonly rest: Promise<Rest>;
 }
@@ -159,7 +160,7 @@ async function begin(options: AttemptOptions): Promise<AtWork> {
   state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
   const execution = new Execution();
   const parts = partsOf(options, execution);
-  const ctx = served.isFunction === true ? new FittedContext(parts) : new AttemptContext(parts);
+  const ctx = served.isFunction === true ? new FittedContext(parts) : new MessageContext(parts);
   const sent = decodePayload(offer.input, "the input");
   const input =
     served.inputSchema === undefined
@@ -261,9 +262,9 @@ async function bringIn(
   for (const outcome of offer.outcomes) await bringInOutcome(outcome, load);
 }
 
-/** Content of an outcome: a signal's, or an answer. */
+/** Content of an outcome: a signal's or an update's, or an answer. */
 function contentOf({ outcome }: WaitOutcome): Payload | undefined {
-  if (outcome.case === "signal") return outcome.value.payload;
+  if (outcome.case === "signal" || outcome.case === "update") return outcome.value.payload;
   const { answer } =
     outcome.case === "input" ? outcome.value : { answer: { case: undefined } as const };
   return answer.case === "given" ? answer.value : undefined;
@@ -273,7 +274,7 @@ async function bringInOutcome(
   { outcome }: WaitOutcome,
   load: AttemptOptions["load"],
 ): Promise<void> {
-  if (outcome.case === "signal") {
+  if (outcome.case === "signal" || outcome.case === "update") {
     const payload = await load(outcome.value.payload);
     if (payload !== undefined) outcome.value.payload = payload;
   } else if (outcome.case === "input" && outcome.value.answer.case === "given") {

@@ -265,6 +265,12 @@ class Session {
 function closedBetweenTurns(stream: http2.ClientHttp2Stream): http2.ClientHttp2Stream {
   const close = stream.close.bind(stream);
   stream.close = (code, callback) => {
+    if (code === http2.constants.NGHTTP2_CANCEL) {
+      // Node.js itself closes each stream so when the connection is gone. Were that put off, the stream would end before without an error, and who waits for its answer
+      // would wait for ever.
+      close(code, callback);
+      return;
+    }
     if (callback !== undefined) stream.once("close", callback);
     setImmediate(() => {
       if (!stream.closed && !stream.destroyed) close(code);

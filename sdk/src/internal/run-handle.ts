@@ -8,14 +8,18 @@ import {
 import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
 import type { SignalAnswer, SignalOptions } from "../messages.js";
 import type { OutputEvent, OutputOptions } from "../output.js";
+import type { Published, PublishedInfo, Query } from "../queries.js";
 import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
+import type { Schema } from "../schema.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "../task-change.js";
+import type { Update, UpdateOptions } from "../updates.js";
 import type { ClientCore } from "./client-core.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import { readOutput } from "./read-output.js";
+import { RunMessages } from "./run-messages.js";
 import type { StartAnswer, SubmitStream } from "./submit-stream.js";
 import { buildTaskChange } from "./task-change-message.js";
 import { callUnary } from "./unary.js";
@@ -121,6 +125,31 @@ export class RunHandle<Output> implements Run<Output> {
       ...(expectedVersion === undefined ? {} : { expectedVersion }),
     };
     return callUnary((call) => api.runs.sendSignal(request, call), this.#core.unary());
+  }
+
+  update<Sent, Input, Returned, Result>(
+    update: Update<Sent, Input, Returned, Result>,
+    payload?: Sent,
+    options: UpdateOptions = {},
+  ): Promise<Result> {
+    // The code that accepted it has checked the result against the update's schema.
+    return this.#messages.update(update, payload, options) as Promise<Result>;
+  }
+
+  updateResult<Result = unknown>(updateId: string, options: WaitOptions = {}): Promise<Result> {
+    return this.#messages.updateResult(updateId, options) as Promise<Result>;
+  }
+
+  query<T>(to: string | Query<T>, schema?: Schema<unknown, T>): Promise<Published<T>> {
+    return this.#messages.query(to, schema);
+  }
+
+  queries(): Promise<readonly PublishedInfo[]> {
+    return this.#messages.queries();
+  }
+
+  get #messages(): RunMessages {
+    return new RunMessages(this.#core, this.runId);
   }
 
   async get(): Promise<RunView> {

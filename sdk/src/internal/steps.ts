@@ -15,6 +15,7 @@ import { checkId } from "./ids.js";
 import type { Lease } from "./lease.js";
 import { type CodePlace, Names } from "./names.js";
 import { isThenable } from "./quiet.js";
+import { ANSWER_STEP, type UpdateAnswerStep } from "./receive-update.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
 import { asError, startTimer, wait } from "./time.js";
 import { attribute, isTraced, noteReuse } from "./trace.js";
@@ -22,6 +23,9 @@ import { inStepSpan } from "./trace-spans.js";
 import { isNoOutcome, UnsaidFailures } from "./unsaid-failures.js";
 import { validate } from "./validate.js";
 import type { ItemAnswer } from "./work-item.js";
+
+/** Name of the steps that publish; their key is a number. */
+const PUBLISH_STEP = "$publish";
 
 /** A step as the code asked for it. */
 export interface StepCall {
@@ -92,6 +96,8 @@ export class Steps {
     this.#options = options;
     options.lease.onSend = (): void => this.#sayFailures();
     for (const record of options.recorded) {
+      // What was published is given to nobody.
+      if (record.publishes !== undefined) continue;
       this.#recorded.set(identityOf(record.name, record.key), record);
     }
   }
@@ -194,6 +200,24 @@ export class Steps {
     if (this.#recorded.has(identity)) this.#reached.add(identity);
     if (this.#recorded.has(identity) || value === undefined) return;
     this.#record({ name, key, outcome: { value }, isRead: false, rollback });
+  }
+
+  /** Publishes a value under a name. What follows stays behind it. */
+  publish(name: string, key: string, value: Payload): void {
+    const step = { name: PUBLISH_STEP, key, outcome: { value }, isRead: false, publishes: name };
+    this.#record(step);
+  }
+
+  /** Records the answer to an update, unless one is recorded: that one counts. */
+  async answer({ update, make }: UpdateAnswerStep, onRecord?: () => void): Promise<void> {
+    const key = `${update}`;
+    if (this.find(ANSWER_STEP, key) !== undefined) {
+      this.#reached.add(identityOf(ANSWER_STEP, key));
+      return;
+    }
+    const outcome = await make();
+    onRecord?.();
+    this.#record({ name: ANSWER_STEP, key, outcome, isRead: false, answers: update });
   }
 
   #reuse(record: StepRecord): unknown {

@@ -54,7 +54,7 @@ export class WorkPort implements AttemptPort {
     seenThrough: number,
     settle: (answer: ItemAnswer) => void,
   ): void {
-    const { name, key, outcome, isRead, rollback } = step;
+    const { name, key, outcome, isRead, rollback, publishes, answers } = step;
     const bytes = 500 + ("value" in outcome ? payloadBytes(outcome.value) : 16_384);
     const make = (correlation: number): ItemBody => ({
       kind: "step",
@@ -68,6 +68,8 @@ export class WorkPort implements AttemptPort {
         seenThrough,
         read: isRead,
         ...(rollback === undefined ? {} : { rollback }),
+        ...(publishes === undefined ? {} : { publishes }),
+        ...(answers === undefined ? {} : { answers }),
         outcome:
           "value" in outcome
             ? { case: "value", value: outcome.value }

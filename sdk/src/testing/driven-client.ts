@@ -22,7 +22,7 @@ export interface DrivenClientOwner {
 }
 
 /** Calls that wait for what may take its time. */
-const HASTY: ReadonlySet<string> = new Set(["result", "await"]);
+const HASTY: ReadonlySet<string> = new Set(["update", "updateResult", "result", "await"]);
 
 /** An ordinary client whose waits pass virtual time. */
 export class DrivenClient implements Client {

@@ -20,6 +20,10 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   "run watch": ["run watch order-7"],
   "run history": ["run history order-7 --from 12"],
   "run output": ["run output order-7 --task pay --follow"],
+  "run query": ["run query order-7", "run query order-7 status"],
+  "run update": [
+    `run update order-7 change-address --payload '{"city":"Bonn"}' --update-id desk-12`,
+  ],
   "run cancel": ["run cancel order-7 --reason 'the customer withdrew'"],
   "run pause": ["run pause order-7 --reason 'the bank is down'"],
   "run resume": ["run resume order-7 --expected-version 9"],

@@ -58,6 +58,9 @@ const steps: Readonly<Record<string, Steps>> = {
     f.command("approvals list"),
   ],
   PAWL_PROPOSAL_NOT_FOUND: (f) => [f.command("approvals list")],
+  PAWL_QUERY_NOT_FOUND: () => [
+    "Ask again later, or list what is published: pawl run query RUN, without a name.",
+  ],
   PAWL_READ_ONLY: (f) => [
     "Give the same command again once whoever operates the kernel has decided.",
     f.command("info"),
@@ -88,6 +91,9 @@ const steps: Readonly<Record<string, Steps>> = {
     "Name the file of a token that counts: --token-file FILE, or PAWL_TOKEN. pawl token list shows which do.",
   ],
   PAWL_UNAVAILABLE: (f) => [f.command("info")],
+  PAWL_UPDATE_NOT_FOUND: () => [
+    "Send the update with its id and content: it is attached to, when it came.",
+  ],
   PAWL_WATCHER_TOO_SLOW: () => [
     "Watch again from the position that the message names, and read faster.",
   ],

@@ -7,7 +7,11 @@ import { findMessageViolations, findUnfinishedMessages } from "./invariants/mess
 import { findObligationViolations, findUnheardAnswers } from "./invariants/obligations.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
 import { findNeedlessProposals, findProposalViolations } from "./invariants/proposals.js";
-import { findStepViolations, findTaskViolations } from "./invariants/tasks.js";
+import {
+  findPublicationViolations,
+  findStepViolations,
+  findTaskViolations,
+} from "./invariants/tasks.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
 import { findWaitViolations } from "./invariants/waits.js";
 import { isRollingBack } from "./is-rolling-back.js";
@@ -27,6 +31,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findCallViolations(run),
     ...findByTaskViolations(run),
     ...findStepViolations(run),
+    ...findPublicationViolations(run),
     ...findOperationViolations(run),
     ...findReviewViolations(run),
     ...findWaitViolations(run),

@@ -39,12 +39,18 @@ export const limits = {
   waitsMax: 100_000,
   /** Waits of one task that are open at a time. */
   openWaitsMax: 5_000,
-  /** Signals of one run and its earlier incarnations, those included that were taken. */
+  /** Signals and updates of one run and its earlier incarnations, those included that were taken. */
   signalsMax: 100_000,
-  /** Signals of one run that no task has taken yet. */
+  /** Signals and updates of one run that no task has taken yet. */
   keptSignalsMax: 1_000,
   /** What those may take together. */
   keptSignalBytesMax: 1_048_576,
+  /** Names under which the code of one run publishes values. */
+  publishedNamesMax: 100,
+  /** One such value, encoded. */
+  publishedValueBytesMax: 32_768,
+  /** What the last value of each name may take together. */
+  publishedBytesMax: 1_048_576,
   /** The question of an input request, in bytes of UTF-8. */
   questionBytesMax: 4_000,
   /** The JSON Schema of an input request. */

@@ -13,6 +13,8 @@ export type RejectionReason =
   | "PAWL_PROPOSAL_NOT_FOUND"
   | "PAWL_BLOB_NOT_FOUND"
   | "PAWL_INPUT_NOT_FOUND"
+  | "PAWL_UPDATE_NOT_FOUND"
+  | "PAWL_QUERY_NOT_FOUND"
   | "PAWL_ANSWER_REFUSED"
   | "PAWL_FINGERPRINT_CONFLICT"
   | "PAWL_RUN_EXISTS"
@@ -118,7 +120,9 @@ export type FindableEntity =
   | "review"
   | "proposal"
   | "blob"
-  | "input";
+  | "input"
+  | "update"
+  | "query";
 
 const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   namespace: "PAWL_NAMESPACE_NOT_FOUND",
@@ -129,6 +133,8 @@ const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   proposal: "PAWL_PROPOSAL_NOT_FOUND",
   blob: "PAWL_BLOB_NOT_FOUND",
   input: "PAWL_INPUT_NOT_FOUND",
+  update: "PAWL_UPDATE_NOT_FOUND",
+  query: "PAWL_QUERY_NOT_FOUND",
 };
 
 /** Builds the refusal of something that does not exist. */

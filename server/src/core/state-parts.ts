@@ -8,7 +8,10 @@ import type {
   WaitDeclarationShape,
   WaitEndedShape,
 } from "@pawl/proto/log/v1/event_wire.js";
-import type { ProposalDecisionRowShape } from "@pawl/proto/log/v1/row_wire.js";
+import type {
+  ProposalDecisionRowShape,
+  UpdateAnswerRowShape,
+} from "@pawl/proto/log/v1/row_wire.js";
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
@@ -69,6 +72,20 @@ export interface MutableStep {
   eventNumber: number;
   /** Set for a rollback: which operation, with the value as its content, undoes something. */
   rollback: RollbackShape | undefined;
+  /** Name under which its value is published; undefined: it is not. */
+  publishes: string | undefined;
+  /** Number of the update that it is the answer to; undefined: of none. */
+  answers: number | undefined;
+  /** Attempt that published it; 0: it is not published. */
+  attempt: number;
+}
+
+/** Derived: what is published under a name. */
+export interface MutablePublication {
+  /** Number of the step that published it last. */
+  readonly step: number;
+  /** How often something was published under the name. */
+  readonly version: number;
 }
 
 /** A review. */
@@ -147,7 +164,7 @@ export interface MutableObligation {
   endedAtMs: number;
 }
 
-/** A signal. */
+/** A signal, or an update: one whose sender waits for an answer. */
 export interface MutableSignal {
   number: number;
   name: string;
@@ -162,6 +179,10 @@ export interface MutableSignal {
   contentDigest: Uint8Array;
   /** Number of the wait that took it; `earlier`: one of an earlier incarnation, and its content is in the history alone; undefined: it is kept. */
   takenBy: number | "earlier" | undefined;
+  /** True for an update. */
+  update: boolean;
+  /** The answer to an update; undefined for a signal, and while there is none. */
+  answer: UpdateAnswerRowShape | undefined;
 }
 
 /** An input request. What it asks stands in the declaration of its wait. */

@@ -17,6 +17,7 @@ import type {
   MutableObligation,
   MutableOperation,
   MutableProposal,
+  MutablePublication,
   MutableReview,
   MutableSignal,
   MutableStep,
@@ -28,6 +29,7 @@ export type {
   MutableObligation,
   MutableOperation,
   MutableProposal,
+  MutablePublication,
   MutableReview,
   MutableSignal,
   MutableStep,
@@ -95,6 +97,10 @@ export interface MutableRun {
   steps: MutableStep[];
   /** Step numbers by `stepIdentity`. */
   stepsByIdentity: Map<string, number>;
+  /** Derived: what this incarnation has published last, by name. */
+  published: Map<string, MutablePublication>;
+  /** Derived: what those values take, in bytes. */
+  publishedBytes: number;
   reviews: MutableReview[];
   /** Derived: operations in doubt whose task has ended, so that no attempt will find out; nobody was asked about them yet. */
   orphaned: Set<number>;
@@ -108,11 +114,11 @@ export interface MutableRun {
   proposalsByKey: Map<string, number>;
   /** Derived: numbers of the proposals that are PENDING or APPROVED. */
   openProposals: Set<number>;
-  /** Signals, also of earlier incarnations: they keep their numbers, so that no request of one is ever taken for new. */
+  /** Signals and updates, also of earlier incarnations: they keep their numbers, so that no request of one is ever taken for new. */
   signals: MutableSignal[];
   /** Signal numbers by `signalRequest`. */
   signalsByRequest: Map<string, number>;
-  /** Derived: numbers of the signals that no wait has taken, by name, in order. */
+  /** Derived: numbers of the signals and updates that no wait has taken, by what a wait for them is found by (see `keptKey`), in order. */
   keptSignals: Map<string, number[]>;
   /** Derived: how many signals are kept. */
   keptSignalCount: number;
@@ -327,15 +333,25 @@ export function isKernels({ name }: Pick<Obligation["declaration"], "name">): bo
   return name === "";
 }
 
-/** By what a signal is known when it comes again: the id of its request, or the obligation of the run that sent it. Ids hold no NUL. */
+/** By what a signal is known when it comes again: the id of its request or of the update, or the obligation of the run that sent it. Ids hold no NUL. */
 export function signalRequest({
   requestId,
   from,
+  update,
 }: {
   readonly requestId: string;
   readonly from?: Signal["from"];
+  readonly update?: boolean | undefined;
 }): string {
-  return from === undefined ? requestId : `\0${from.run}/${from.obligation}`;
+  if (from !== undefined) {
+    return `\0${from.run}/${from.obligation}`;
+  }
+  return update === true ? `\0u/${requestId}` : requestId;
+}
+
+/** What a wait is found by that takes this signal or update; as `subjectKey`. */
+export function keptKey({ name, update }: Pick<Signal, "name" | "update">): string {
+  return update ? `update ${name}` : `signal ${name}`;
 }
 
 /** What a kept signal takes, in bytes: its name, its content, and a little for itself. */

@@ -23,6 +23,8 @@ export function describeSubject(subject: WaitSubject | DeclaredSubject, runNumbe
       return `obligation ${"value" in subject ? subject.value.obligation : subject.obligation}`;
     case "signal":
       return `signal ${"value" in subject ? subject.value.signal : subject.signal}`;
+    case "update":
+      return `update ${"value" in subject ? subject.value.update : subject.update}`;
     case "input":
       return `input ${toHex("value" in subject ? subject.value.fingerprint : subject.fingerprint)}`;
     case undefined:
@@ -44,6 +46,8 @@ export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): 
       return `obligation:${subject.value.obligation}`;
     case "signal":
       return `signal ${subject.value.signal}`;
+    case "update":
+      return `update ${subject.value.update}`;
     case "input":
       return `input ${subject.value.input}`;
     case "timer":

@@ -1,11 +1,52 @@
+import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import type { Loop } from "./loop.js";
 import { type ReplyTo, type Target, targetNotFound, unavailable } from "./outcome.js";
 
 /** See `KernelApi.awaitRun`. */
 export function awaitRun(loop: Loop, target: Target, to: ReplyTo): { cancel(): void } {
-  const { waiters, promises } = loop;
+  const { waiters } = loop;
   const waiter = { receiver: to.receiver, tag: to.tag };
+  return awaitWith(loop, target, to, {
+    isThere: (run) => !isRunOpen(run.status),
+    begin: (number) => waiters.add(number, waiter),
+    end: (number) => waiters.remove(number, waiter),
+  });
+}
+
+/** See `KernelApi.awaitThere`. */
+export function awaitThere(
+  loop: Loop,
+  target: Target,
+  isThere: (run: Run) => boolean,
+  to: ReplyTo,
+): { cancel(): void } {
+  const { lookers } = loop;
+  const looker = { receiver: to.receiver, tag: to.tag, isThere };
+  return awaitWith(loop, target, to, {
+    isThere,
+    begin: (number) => lookers.add(number, looker),
+    end: (number) => lookers.remove(number, looker),
+  });
+}
+
+/** How something of a run is waited for. */
+interface Awaiting {
+  /** True when it is there already. */
+  readonly isThere: (run: Run) => boolean;
+  /** Begins to wait. */
+  readonly begin: (runNumber: number) => void;
+  /** Waits no more. */
+  readonly end: (runNumber: number) => void;
+}
+
+function awaitWith(
+  loop: Loop,
+  target: Target,
+  to: ReplyTo,
+  awaiting: Awaiting,
+): { cancel(): void } {
+  const { promises } = loop;
   let cancelled = false;
   let waitsFor: number | undefined;
   const begin = (): void => {
@@ -26,9 +67,9 @@ export function awaitRun(loop: Loop, target: Target, to: ReplyTo): { cancel(): v
         accepted: false,
         rejection: targetNotFound(target),
       });
-    } else if (isRunOpen(found.run.status)) {
+    } else if (!awaiting.isThere(found.run)) {
       waitsFor = found.number;
-      waiters.add(found.number, waiter);
+      awaiting.begin(found.number);
     } else {
       const { run, number: runNumber } = found;
       loop.answer(to.receiver, to.tag, {
@@ -45,7 +86,7 @@ export function awaitRun(loop: Loop, target: Target, to: ReplyTo): { cancel(): v
       cancelled = true;
       promises.forget(to.receiver === promises ? to.tag : -1);
       if (waitsFor !== undefined) {
-        waiters.remove(waitsFor, waiter);
+        awaiting.end(waitsFor);
       }
     },
   };

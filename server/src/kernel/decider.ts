@@ -12,6 +12,7 @@ import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import type { FaultLog } from "./fault-log.js";
 import type { KernelClock } from "./kernel-clock.js";
+import type { Lookers } from "./lookers.js";
 import type { Obligations } from "./obligations.js";
 import type { OpenWork } from "./open-work.js";
 import type { Outcome, Receiver } from "./outcome.js";
@@ -33,6 +34,7 @@ export interface DeciderParts {
   readonly turns: Turns;
   readonly faults: FaultLog;
   readonly waiters: Waiters;
+  readonly lookers: Lookers;
   /** Asked before a run begins once more: why it must be refused now, or undefined. */
   readonly admit: () => Rejection | undefined;
   /** Has a receiver released with the turn that gathers. */
@@ -146,6 +148,11 @@ export class Decider {
       events = decideFollowUp(resident.run)
     ) {
       this.#applyEach(resident, events, nowMs);
+    }
+    if (!this.#parts.lookers.isEmpty) {
+      this.#parts.lookers.look(resident.number, resident.run, (receiver) =>
+        this.#parts.register(receiver),
+      );
     }
     if (this.#closed.length > 0) {
       for (const closed of this.#closed.splice(0)) {

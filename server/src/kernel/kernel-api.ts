@@ -215,6 +215,8 @@ export interface KernelApi {
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
   awaitRun(target: Target, to: ReplyTo): { cancel(): void };
+  /** Tells the receiver when the state of a run is so (`outcome` with the run), at once when it is; or that there is no such run. */
+  awaitThere(target: Target, isThere: (run: Run) => boolean, to: ReplyTo): { cancel(): void };
   /** One page of runs, newest first. */
   listRuns<T>(
     filter: RunFilter,

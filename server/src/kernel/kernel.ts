@@ -5,7 +5,7 @@ import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
 import type { KernelGauges } from "../observe/meter.js";
-import { awaitRun } from "./await-run.js";
+import { awaitRun, awaitThere } from "./await-run.js";
 import { createNamespace } from "./create-namespace.js";
 import { queueKey } from "./dispatcher.js";
 import { DurableAnswers } from "./durable-answers.js";
@@ -116,6 +116,10 @@ export class Kernel implements KernelApi {
 
   awaitRun(target: Target, to: ReplyTo): { cancel(): void } {
     return awaitRun(this.#loop, target, to);
+  }
+
+  awaitThere(target: Target, isThere: (run: Run) => boolean, to: ReplyTo): { cancel(): void } {
+    return awaitThere(this.#loop, target, isThere, to);
   }
 
   listRuns<T>(

@@ -9,6 +9,7 @@ import { FaultLog } from "./fault-log.js";
 import { findForWork } from "./find-for-work.js";
 import { Finder } from "./finder.js";
 import type { KernelClock } from "./kernel-clock.js";
+import { Lookers } from "./lookers.js";
 import type { LoopListener, LoopParts } from "./loop-parts.js";
 import { isNewWork } from "./new-work.js";
 import { Obligations } from "./obligations.js";
@@ -43,6 +44,8 @@ export class Loop {
   /** What runs owe each other. */
   readonly obligations: Obligations;
   readonly waiters: Waiters = new Waiters();
+  /** Who waits for something in the state of a run. */
+  readonly lookers: Lookers = new Lookers();
   readonly promises: PromiseReceiver = new PromiseReceiver();
   readonly plans: PlanCache;
   readonly numbers: RunNumbers;
@@ -123,6 +126,7 @@ export class Loop {
       turns: this.#turns,
       faults: this.faults,
       waiters: this.waiters,
+      lookers: this.lookers,
       admit: parts.admit,
       register: (receiver) => this.register(receiver),
     });

@@ -9,20 +9,22 @@ export interface EndWait<T> {
   /** How long to wait, in ms; 0: only look. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** Computes the answer from the run as it ended. */
+  /** What is waited for, instead of the end. Absent: the end. */
+  readonly isThere?: (run: Run) => boolean;
+  /** Computes the answer from the run as it ended, or is when what is waited for is there. */
   readonly project: (run: Run) => T;
 }
 
 /**
- * The answer once the run has ended and that is durable; undefined when the wait was over first.
+ * The answer once the run has ended, or what is waited for is there, and that is durable; undefined when the wait was over first.
  *
  * @throws RejectionError (as a rejection) when there is no such run; the signal's reason when it aborts.
  */
 export async function awaitEnd<T>(edge: Edge, wait: EndWait<T>): Promise<T | undefined> {
-  const { target, waitMs, project } = wait;
+  const { target, waitMs, project, isThere = hasEnded } = wait;
   // What has ended already is told whatever the wait.
   const now = await edge.kernel.view(target, (run) =>
-    isRunOpen(run.status) ? undefined : { answer: project(run) },
+    isThere(run) ? { answer: project(run) } : undefined,
   );
   if (now !== undefined || waitMs === 0) {
     return now?.answer;
@@ -30,6 +32,10 @@ export async function awaitEnd<T>(edge: Edge, wait: EndWait<T>): Promise<T | und
   return await new Promise<T | undefined>((resolve, reject) => {
     new EndReceiver(edge, wait, resolve, reject).begin();
   });
+}
+
+function hasEnded(run: Run): boolean {
+  return !isRunOpen(run.status);
 }
 
 class EndReceiver<T> implements Receiver {
@@ -65,7 +71,11 @@ class EndReceiver<T> implements Receiver {
       this.#finish(() => this.#resolve(undefined)),
     );
     this.#stops = [() => signal.removeEventListener("abort", onAbort), () => timer.cancel()];
-    const waiting = this.#edge.kernel.awaitRun(target, { receiver: this, tag: 0 });
+    const { isThere } = this.#wait;
+    const { kernel } = this.#edge;
+    const to = { receiver: this, tag: 0 };
+    const waiting =
+      isThere === undefined ? kernel.awaitRun(target, to) : kernel.awaitThere(target, isThere, to);
     this.#stops.push(() => waiting.cancel());
   }
 

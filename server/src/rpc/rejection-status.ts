@@ -44,6 +44,8 @@ export const codeByReason: Readonly<Record<RejectionReason, StatusCode>> = {
   PAWL_REVIEW_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_BLOB_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_PROPOSAL_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_UPDATE_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_QUERY_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_INPUT_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_ANSWER_REFUSED: statusCodes.INVALID_ARGUMENT,
   PAWL_FINGERPRINT_CONFLICT: statusCodes.ALREADY_EXISTS,

@@ -26,6 +26,9 @@ describe("RecordStep", () => {
         seenThrough: 2,
         observedAtMs: 0,
         eventNumber: 3,
+        publishes: undefined,
+        answers: undefined,
+        attempt: 0,
       },
     ]);
   });

@@ -151,6 +151,7 @@ export function signalReceived(
       requestId: "q1",
       principal: "local",
       contentDigest: content === undefined ? new Uint8Array(0) : sha256(content),
+      update: false,
       ...parts,
     },
   };
@@ -259,6 +260,7 @@ export function stepRecorded(
       failure: undefined,
       seenThrough: 0,
       observedAtMs: 0,
+      attempt: 0,
       ...parts,
     },
   };

@@ -9,6 +9,7 @@ import { approvalOf } from "./approval-moves.js";
 import { callsOf } from "./call-moves.js";
 import { changes } from "./changes.js";
 import { intentOf, outcomeOf } from "./effect-moves.js";
+import { messageOf } from "./message-moves.js";
 import type { Move } from "./moves.js";
 import { obligationOf, signalOf } from "./obligation-moves.js";
 import { oneOf } from "./one-of.js";
@@ -163,6 +164,7 @@ function reportOf(
         seenThrough: 0,
         read: move.pick > 6,
         rollback: move.pick % 4 === 2 ? { operation: "undo", target: "till" } : undefined,
+        ...messageOf(run, lease.task, move),
       };
   }
 }

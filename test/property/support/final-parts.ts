@@ -40,7 +40,11 @@ export function finalParts(run: MutableRun): Map<string, unknown> {
     parts.set(`wait ${wait.number}`, structuredClone(wait));
   }
   for (const signal of run.signals.filter(({ takenBy }) => takenBy !== undefined)) {
-    parts.set(`signal ${signal.number}`, structuredClone(signal));
+    // An update is answered later, once.
+    parts.set(`signal ${signal.number}`, structuredClone({ ...signal, answer: undefined }));
+    if (signal.answer !== undefined) {
+      parts.set(`answer ${signal.number}`, structuredClone(signal.answer));
+    }
   }
   for (const input of run.inputs.filter(({ closedAtMs }) => closedAtMs !== 0)) {
     parts.set(`input ${input.number}`, structuredClone(input));

@@ -77,9 +77,11 @@ function childEndOf(run: Run, move: Move): Exclude<Command, StartRun> {
 
 /** A signal. */
 export function signalOf(run: Run, move: Move): Exclude<Command, StartRun> {
+  const isUpdate = move.which % 2 === 1 && move.pick % 3 !== 1;
   return {
     kind: "SendSignal",
-    name: `signal${move.which % 2}`,
+    ...(isUpdate ? { isUpdate } : {}),
+    name: isUpdate ? "update" : `signal${Math.floor(move.which / 2) % 2}`,
     payload: move.pick % 4 === 0 ? undefined : payload(move.content),
     ...senderOf(run, move),
     expectedVersion: versionOf(run, move),

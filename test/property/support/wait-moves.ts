@@ -2,6 +2,7 @@ import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import type { Command, StartRun, SuspendTask, WaitFor } from "@pawl/server/core/command.js";
 import type { Run } from "@pawl/server/core/state.js";
 import { fingerprint, payload } from "../../core/support/values.js";
+import { updateWaitsOf } from "./message-moves.js";
 import type { Move } from "./moves.js";
 import { oneOf } from "./one-of.js";
 
@@ -19,6 +20,7 @@ export function suspensionOf(
     const subject = { case: "signal", signal: `signal${pick % 2}`, timeoutMs } as const;
     waits.unshift({ name: "signal", key, subject });
   }
+  waits.unshift(...updateWaitsOf(move, key));
   if (which % 4 === 2) {
     const asked = { question: "What?", addressee: "ann", schema: "", fingerprint: fingerprint(7) };
     const expiresInMs = pick % 3 === 0 ? 700 : undefined;

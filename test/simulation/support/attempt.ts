@@ -1,6 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { OperationScope, SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import type { Command, ObligationOrder, WaitFor } from "@pawl/server/core/command.js";
+import type { Command, ObligationOrder, RecordStep, WaitFor } from "@pawl/server/core/command.js";
 import { RejectionError } from "@pawl/server/kernel/outcome.js";
 import { failure, payload } from "../../core/support/values.js";
 import type { Answer, IntentAnswer, Order } from "./answers.js";
@@ -127,6 +127,10 @@ export class Attempt {
     const first = [...this.offer.outcomes].find(([ended]) => names.has(ended));
     if (first !== undefined) {
       this.#waited.set(name, first.join(": "));
+      const update = /^update (\d+) /.exec(first[1])?.[1];
+      if (update !== undefined) {
+        await this.#step(`answer ${update}`, { answers: Number(update) });
+      }
       return;
     }
     await this.#report({
@@ -177,7 +181,10 @@ export class Attempt {
     }
   }
 
-  async #step(name: string): Promise<void> {
+  async #step(
+    name: string,
+    message: Pick<RecordStep, "publishes" | "answers"> = publicationOf(name),
+  ): Promise<void> {
     const { prng } = this.#worker.world;
     const recorded = this.offer.steps.get(name);
     const { stepBytes } = this.#worker.parts;
@@ -196,6 +203,7 @@ export class Attempt {
         failure: undefined,
         seenThrough: 0,
         read: false,
+        ...message,
       },
     });
     if (prng.chance(0.5)) {
@@ -378,4 +386,9 @@ export class Attempt {
       });
     });
   }
+}
+
+/** Every other step publishes its value. */
+function publicationOf(name: string): Pick<RecordStep, "publishes"> {
+  return /[02468]$/.test(name) ? { publishes: "last" } : {};
 }

@@ -1,16 +1,18 @@
+import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { EventBody } from "@pawl/server/core/event.js";
 import { textOf } from "./contents.js";
 import type { ShadowLog, ShadowRun } from "./shadow-log.js";
 
 interface Kept {
   readonly number: number;
+  /** `signal` or `update`, and its name. */
   readonly name: string;
   readonly payload: string;
 }
 
 /**
- * Signals by the events alone: each that came is taken once, the oldest of its name first, by a wait for that name; or it is still kept, with what it
- * brought, however often its run began once more.
+ * Signals and updates by the events alone: each that came is taken once, the oldest of its name first, by a wait for that name; or it is still kept, with what it
+ * brought, however often its run began once more. An update that nobody took ends with its incarnation.
  */
 export function checkSignals(shadow: ShadowLog, complain: (text: string) => void): void {
   for (const run of shadow.runs.values()) {
@@ -20,7 +22,10 @@ export function checkSignals(shadow: ShadowLog, complain: (text: string) => void
     const { signals } = run.state;
     const stored = signals
       .filter(({ takenBy }) => takenBy === undefined)
-      .map(({ number, name, payload }) => `${number} ${name} ${textOf(payload)}`);
+      .map(
+        ({ number, name, payload, update }) =>
+          `${number} ${kindOf(update)} ${name} ${textOf(payload)}`,
+      );
     if (kept.join() !== stored.join()) {
       complain(
         `run ${run.number} keeps the signals ${stored}, but ${kept} came and were not taken`,
@@ -37,6 +42,16 @@ function keptOf({ number, events }: ShadowRun, complain: (text: string) => void)
   return judge.kept;
 }
 
+function kindOf(isUpdate: boolean): string {
+  return isUpdate ? "update" : "signal";
+}
+
+/** What a wait takes, as `Kept` names it; undefined: nothing that is sent. */
+function waitedFor(subject: WaitDeclarationShape["subject"]): string | undefined {
+  if (subject.case === "signal") return `signal ${subject.value.signal}`;
+  return subject.case === "update" ? `update ${subject.value.update}` : undefined;
+}
+
 class Judge {
   readonly kept: Kept[] = [];
   readonly #complain: (text: string) => void;
@@ -51,17 +66,23 @@ class Judge {
   hear(body: EventBody): void {
     switch (body.case) {
       case "signalReceived": {
-        const { name, payload } = body.value;
-        this.kept.push({ number: this.#received, name, payload: textOf(payload) });
+        const { name, payload, update } = body.value;
+        const named = `${kindOf(update)} ${name}`;
+        this.kept.push({ number: this.#received, name: named, payload: textOf(payload) });
         this.#received++;
         break;
       }
       case "runRestarted":
         this.#waits = [];
+        this.kept.splice(
+          0,
+          Infinity,
+          ...this.kept.filter(({ name }) => !name.startsWith("update ")),
+        );
         break;
       case "taskSuspended":
         for (const { subject } of body.value.opened) {
-          this.#waits.push(subject.case === "signal" ? subject.value.signal : undefined);
+          this.#waits.push(waitedFor(subject));
         }
         break;
       case "waitEnded":

@@ -1,6 +1,9 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
+import { findUpdate } from "@pawl/server/core/view/update-standing.js";
+import { RejectionError, type Target } from "@pawl/server/kernel/outcome.js";
 import { payload } from "../../core/support/values.js";
 import { Caller, type World } from "./caller.js";
+import { answerText } from "./check-updates.js";
 import type { Prng } from "./prng.js";
 import type { Process } from "./process.js";
 
@@ -15,6 +18,8 @@ export interface MessengerParts {
   readonly runIds: () => readonly string[];
 }
 
+type RunTarget = Extract<Target, { readonly kind: "run" }>;
+
 interface SeenInput {
   readonly runNumber: number;
   readonly incarnation: number;
@@ -24,6 +29,8 @@ interface SeenInput {
 
 /** Sends signals to runs, early, late, twice, and to those that have ended; and answers what tasks ask. */
 export class Messenger extends Caller {
+  /** What was told as the answer to an update, by run and id. */
+  readonly answers: Map<string, string> = new Map();
   readonly #parts: MessengerParts;
   #sent = 0;
 
@@ -59,16 +66,41 @@ export class Messenger extends Caller {
     const { prng } = this.#parts;
     // Now and then a request that was sent before: what it brings follows from its number.
     const number = this.#sent > 0 && prng.chance(0.3) ? prng.below(this.#sent) : this.#sent++;
-    await this.askOne(`signal ${number} to ${runId}`, {
-      target: { kind: "run", namespace: "default", runId },
+    const isUpdate = number % 3 === 0;
+    const what = isUpdate ? "update" : "signal";
+    const target = { kind: "run", namespace: "default", runId } as const;
+    await this.askOne(`${what} ${number} to ${runId}`, {
+      target,
       command: {
         kind: "SendSignal",
-        name: `signal${number % 2}`,
+        ...(isUpdate ? { isUpdate } : {}),
+        name: `${what}${number % 2}`,
         payload: payload(number),
         requestId: `q${number}`,
         expectedVersion: undefined,
       },
     });
+    if (isUpdate) await this.#ask(target, `q${number}`);
+  }
+
+  /** Looks at the answer to an update: once one was told, nothing else is. */
+  async #ask(target: RunTarget, updateId: string): Promise<void> {
+    const id = `${target.runId} ${updateId}`;
+    const { value: told } = await this.call<string>(`for the answer to ${id}`, (reply) => {
+      this.world.host.deliver((kernel) => {
+        const read = kernel.view(target, (run) => answerText(findUpdate(run, updateId)));
+        read.then(reply, (error: unknown) => {
+          // A kernel that went away is asked again.
+          if (error instanceof RejectionError) reply("");
+          else this.world.note(`${id}: ${String(error)}`);
+        });
+      });
+    });
+    const before = this.answers.get(id);
+    if (before !== undefined && before !== told) {
+      this.world.complain(`update ${id} was answered ${before}, and later ${told}`);
+    }
+    if (told !== "") this.answers.set(id, told);
   }
 
   async #look(): Promise<readonly SeenInput[]> {

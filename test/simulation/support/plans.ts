@@ -187,13 +187,17 @@ function drawTelling(name: string, prng: Prng, runs: number): Telling {
 /** Everything ends by itself within a minute, so that a room comes to rest whoever is there. */
 function drawWait(name: string, prng: Prng): WaitFor {
   const ms = prng.pick([0, 500, 5_000, 60_000]);
-  const kind = prng.pick(["timer", "signal", "input"] as const);
+  const kind = prng.pick(["timer", "signal", "input", "update"] as const);
   switch (kind) {
     case "timer":
       return { name, key: undefined, subject: { case: "timer", due: { afterMs: ms } } };
     case "signal": {
       const signal = `signal${prng.below(2)}`;
       return { name, key: undefined, subject: { case: "signal", signal, timeoutMs: ms } };
+    }
+    case "update": {
+      const update = `update${prng.below(2)}`;
+      return { name, key: undefined, subject: { case: "update", update, timeoutMs: ms } };
     }
     case "input": {
       const asked = { question: name, addressee: "ann", schema: "", fingerprint: fingerprint(7) };

@@ -8,6 +8,7 @@ import { checkOutputs } from "./check-outputs.js";
 import { checkSignals } from "./check-signals.js";
 import { checkFinished, checkStates, checkStore, isAtRest } from "./check-states.js";
 import { checkTold } from "./check-told.js";
+import { checkUpdates } from "./check-updates.js";
 import { checkWatch } from "./check-watch.js";
 import { countSeen } from "./count-seen.js";
 import { Prng } from "./prng.js";
@@ -121,7 +122,7 @@ class SimulationRun {
 
   /** Compares what is with what should be. */
   async judge(): Promise<void> {
-    const { shadow, sinks, witness, watcher, host, disk, client, founder } = this.#room;
+    const { shadow, sinks, witness, watcher, host, disk, client, founder, messenger } = this.#room;
     const complain = (text: string): void => {
       this.#violations.push(text);
     };
@@ -142,6 +143,7 @@ class SimulationRun {
     checkOutputs(shadow, complain);
     checkWatch(watcher, shadow, complain);
     checkSignals(shadow, complain);
+    checkUpdates(shadow, messenger.answers, complain);
     checkObligations(shadow, complain);
     checkChildren(shadow, complain);
     checkEnds(client.ends, shadow, complain);

@@ -5,8 +5,10 @@ import { textOf } from "./contents.js";
 export function waitText(run: Run, { ended, declaration }: Wait): string {
   const outcome = ended?.outcome;
   switch (outcome?.case) {
-    case "signalTaken":
-      return `signal ${textOf(run.signals[outcome.value.signal]?.payload)}`;
+    case "signalTaken": {
+      const { update, number, payload } = run.signals[outcome.value.signal] ?? {};
+      return `${update ? `update ${number}` : "signal"} ${textOf(payload)}`;
+    }
     case "inputGiven": {
       const { subject } = declaration;
       const input = subject.case === "input" ? run.inputs[subject.value.input] : undefined;

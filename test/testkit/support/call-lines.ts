@@ -5,6 +5,7 @@ import {
   type Run,
   type ServedTask,
   task,
+  update,
   type WorkflowContext,
   workflow,
 } from "@pawl/sdk";
@@ -40,6 +41,8 @@ const charge = operation("pay.charge", {
   call: (op) => bank.call(op, () => ({ receipt: op.payload })),
   lookup: (op) => bank.lookup<{ receipt: number }>(op),
 });
+
+const move = update("move", { input: json<string>(), result: json<string>() });
 
 const double: ServedTask<number, number> = task("double", {
   input: json<number>(),
@@ -121,6 +124,24 @@ export const callLines: Readonly<Record<CtxCall, CallLine>> = {
     gives: { status: "received", value: "now", from: "local" },
     meanwhile: (_env, run) => run.signal("go", "now", { requestId: "go-1" }),
     points: ["before suspend go", "after suspend go"],
+  },
+  waitUpdate: {
+    make: async (ctx) => {
+      const change = await ctx.waitUpdate(move);
+      await change.accept(`to ${change.value}`);
+      return change.value;
+    },
+    gives: "Bonn",
+    meanwhile: (_env, run) => run.update(move, "Bonn", { updateId: "u-1" }),
+    points: ["before suspend move", "before step $answer/0", "after step $answer/0"],
+  },
+  publish: {
+    make: async (ctx) => {
+      ctx.publish("city", "Bonn");
+      return "published";
+    },
+    gives: "published",
+    points: ["before step $publish/1", "after step $publish/1"],
   },
   ask: {
     make: (ctx) => ctx.ask<string>("colour", { question: "Which colour?" }),

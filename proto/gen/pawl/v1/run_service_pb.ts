@@ -6,8 +6,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { HistoryEvent } from "./history_pb.js";
 import { file_pawl_v1_history } from "./history_pb.js";
 import type { InputRequest, InputStatus } from "./input_pb.js";
@@ -28,7 +28,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/run_service.proto.
  */
 export const file_pawl_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIqYCCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgSJAoGc2lnbmFsGAkgASgLMhQucGF3bC52MS5TdGFydFNpZ25hbBIoCgtvbl9leGlzdGluZxgKIAEoDjITLnBhd2wudjEuT25FeGlzdGluZxISCgpyZXF1ZXN0X2lkGAsgASgJIiMKBUxhYmVsEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIvCghBd2FpdFJ1bhIOCgZydW5faWQYASABKAkSEwoLY29ycmVsYXRpb24YAiABKA0iUgoLU3RhcnRTaWduYWwSDAoEbmFtZRgBIAEoCRIhCgdwYXlsb2FkGAIgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYAyABKAkiZwoNU3VibWl0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIQoGc3RhcnRzGAIgAygLMhEucGF3bC52MS5TdGFydFJ1bhIgCgV3YWl0cxgDIAMoCzIRLnBhd2wudjEuQXdhaXRSdW4ihAEKDlN0YXJ0UnVuUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEg8KB3ZlcnNpb24YAyABKA0SJQoJcmVqZWN0aW9uGAQgASgLMhIucGF3bC52MS5SZWplY3Rpb24SEwoLaW5jYXJuYXRpb24YBSABKA0ibwoNQXdhaXRlZFJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIiCgZyZXN1bHQYAiABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbiKHAQoOU3VibWl0UmVzcG9uc2USEAoIYWNjZXB0ZWQYASADKA0SKAoHc3RhcnRlZBgCIAMoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHQSJwoHcmVzdWx0cxgDIAMoCzIWLnBhd2wudjEuQXdhaXRlZFJlc3VsdBIQCghwb3NpdGlvbhgEIAEoDCJGChBTdGFydFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIfCgRydW5zGAIgAygLMhEucGF3bC52MS5TdGFydFJ1biJPChFTdGFydFJ1bnNSZXNwb25zZRIoCgdyZXN1bHRzGAEgAygLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJJChRTdGFydEFuZEF3YWl0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSHgoDcnVuGAIgASgLMhEucGF3bC52MS5TdGFydFJ1biJxChVTdGFydEFuZEF3YWl0UmVzcG9uc2USKgoHc3RhcnRlZBgBIAEoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHRIABIkCgZyZXN1bHQYAiABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdEgAQgYKBGJvZHkiMgoNR2V0UnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJIisKDkdldFJ1blJlc3BvbnNlEhkKA3J1bhgBIAEoCzIMLnBhd2wudjEuUnVuIoEBCg9MaXN0UnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiIKBnN0YXR1cxgCIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEhAKCHdvcmtmbG93GAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkcKEExpc3RSdW5zUmVzcG9uc2USGgoEcnVucxgBIAMoCzIMLnBhd2wudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJBCg5HZXRUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkiLgoPR2V0VGFza1Jlc3BvbnNlEhsKBHRhc2sYASABKAsyDS5wYXdsLnYxLlRhc2sigQEKEExpc3RUYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIjCgZzdGF0dXMYAyABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiSgoRTGlzdFRhc2tzUmVzcG9uc2USHAoFdGFza3MYASADKAsyDS5wYXdsLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIl4KEEdldFJlc3VsdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRInCgR3YWl0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjcKEUdldFJlc3VsdFJlc3BvbnNlEiIKBnJlc3VsdBgBIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0IjkKE0F3YWl0UmVzdWx0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3J1bl9pZHMYAiADKAkiPwoUQXdhaXRSZXN1bHRzUmVzcG9uc2USJwoHcmVzdWx0cxgBIAMoCzIWLnBhd2wudjEuQXdhaXRlZFJlc3VsdCJGCg9XYXRjaFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIQCghwb3NpdGlvbhgDIAEoDCJbChBXYXRjaFJ1blJlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50EhAKCHBvc2l0aW9uGAIgASgMEg4KBmNsb3NlZBgDIAEoCCJJChBXYXRjaFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghwb3NpdGlvbhgCIAEoDBIQCgh3b3JrZmxvdxgDIAEoCSJSCghSdW5FdmVudBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSJAoFZXZlbnQYAyABKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCJIChFXYXRjaFJ1bnNSZXNwb25zZRIhCgZldmVudHMYASADKAsyES5wYXdsLnYxLlJ1bkV2ZW50EhAKCHBvc2l0aW9uGAIgASgMInkKEENhbmNlbFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uImwKEUNhbmNlbFJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SIgoGc3RhdHVzGAMgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSEAoIcG9zaXRpb24YBCABKAwieAoPUGF1c2VSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJeChBQYXVzZVJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SFQoNcnVubmluZ190YXNrcxgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJ5ChBSZXN1bWVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJIChFSZXN1bWVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIt0CChFDaGFuZ2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoDRIOCgZyZWFzb24YBSABKAkSJgoHcnVuX25vdxgGIAEoCzITLnBhd2wudjEuUnVuVGFza05vd0gAEi8KCGNvbXBsZXRlGAcgASgLMhsucGF3bC52MS5Db21wbGV0ZVRhc2tCeUhhbmRIABInCgRmYWlsGAggASgLMhcucGF3bC52MS5GYWlsVGFza0J5SGFuZEgAEjQKDnJlc2V0X2F0dGVtcHRzGAkgASgLMhoucGF3bC52MS5SZXNldFRhc2tBdHRlbXB0c0gAEisKBnBvbGljeRgKIAEoCzIZLnBhd2wudjEuQ2hhbmdlVGFza1BvbGljeUgAQggKBmNoYW5nZSIMCgpSdW5UYXNrTm93IjYKEkNvbXBsZXRlVGFza0J5SGFuZBIgCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWQiEAoORmFpbFRhc2tCeUhhbmQiEwoRUmVzZXRUYXNrQXR0ZW1wdHMiYAoQQ2hhbmdlVGFza1BvbGljeRIjCgVyZXRyeRgBIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYAiABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJuChJDaGFuZ2VUYXNrUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIjCgZzdGF0dXMYAyABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEAoIcG9zaXRpb24YBCABKAwifAoTVGVybWluYXRlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSwoUVGVybWluYXRlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJgChFHZXRIaXN0b3J5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2Zyb21fbnVtYmVyGAMgASgNEhMKC3dpdGhfc3RvcmVkGAQgASgIIjsKEkdldEhpc3RvcnlSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCJkChhHZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSKDAQoMUmVjb3ZlcnlMaW5lEiUKBWNsYXNzGAEgASgOMhYucGF3bC52MS5SZWNvdmVyeUNsYXNzEgwKBHRhc2sYAiABKAkSFQoNb3BlcmF0aW9uX2tleRgDIAEoCRIQCghzZW50ZW5jZRgEIAEoCRIVCg1ldmVudF9udW1iZXJzGAUgAygNIpsBChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkiWwoPUmVhZEJsb2JSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc2hhMjU2GAMgASgMEhUKDW9wZXJhdGlvbl9rZXkYBCABKAkiIAoQUmVhZEJsb2JSZXNwb25zZRIMCgRkYXRhGAEgASgMIq8BChFTZW5kU2lnbmFsUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSIQoHcGF5bG9hZBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAUgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YBiABKA1IAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJJChJTZW5kU2lnbmFsUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCKVAQoTUHJvdmlkZUlucHV0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIaW5wdXRfaWQYAiABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDRIhCgVnaXZlbhgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEhIKCGRlY2xpbmVkGAUgASgJSABCCAoGYW5zd2VyIksKFFByb3ZpZGVJbnB1dFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwiNgoPR2V0SW5wdXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghpbnB1dF9pZBgCIAEoCSI4ChBHZXRJbnB1dFJlc3BvbnNlEiQKBWlucHV0GAEgASgLMhUucGF3bC52MS5JbnB1dFJlcXVlc3QiqwEKEUxpc3RJbnB1dHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEQoJYWRkcmVzc2VlGAMgASgJEiQKBnN0YXR1cxgEIAEoDjIULnBhd2wudjEuSW5wdXRTdGF0dXMSEQoJcGFnZV9zaXplGAUgASgNEhIKCnBhZ2VfdG9rZW4YBiABKAkSEwoLZm9yX2FueWJvZHkYByABKAgiVAoSTGlzdElucHV0c1Jlc3BvbnNlEiUKBmlucHV0cxgBIAMoCzIVLnBhd2wudjEuSW5wdXRSZXF1ZXN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKZAQoRUmVhZE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhQKB2NoYW5uZWwYBCABKAlIAIgBARIjCgVhZnRlchgFIAMoCzIULnBhd2wudjEuT3V0cHV0UGxhY2USDAoEb25jZRgGIAEoCEIKCghfY2hhbm5lbCI7ChJSZWFkT3V0cHV0UmVzcG9uc2USJQoHZW50cmllcxgBIAMoCzIULnBhd2wudjEuT3V0cHV0RW50cnkqtwEKCk9uRXhpc3RpbmcSGwoXT05fRVhJU1RJTkdfVU5TUEVDSUZJRUQQABIWChJPTl9FWElTVElOR19BVFRBQ0gQARIWChJPTl9FWElTVElOR19SRUZVU0UQAhIcChhPTl9FWElTVElOR19SRVBMQUNFX09QRU4QAxIeChpPTl9FWElTVElOR19SRVNUQVJUX0ZBSUxFRBAEEh4KGk9OX0VYSVNUSU5HX1JFU1RBUlRfQ0xPU0VEEAUq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQBzKlDQoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESRwoKUmVhZE91dHB1dBIaLnBhd2wudjEuUmVhZE91dHB1dFJlcXVlc3QaGy5wYXdsLnYxLlJlYWRPdXRwdXRSZXNwb25zZTABEkIKCUNhbmNlbFJ1bhIZLnBhd2wudjEuQ2FuY2VsUnVuUmVxdWVzdBoaLnBhd2wudjEuQ2FuY2VsUnVuUmVzcG9uc2USSwoMVGVybWluYXRlUnVuEhwucGF3bC52MS5UZXJtaW5hdGVSdW5SZXF1ZXN0Gh0ucGF3bC52MS5UZXJtaW5hdGVSdW5SZXNwb25zZRI/CghQYXVzZVJ1bhIYLnBhd2wudjEuUGF1c2VSdW5SZXF1ZXN0GhkucGF3bC52MS5QYXVzZVJ1blJlc3BvbnNlEkIKCVJlc3VtZVJ1bhIZLnBhd2wudjEuUmVzdW1lUnVuUmVxdWVzdBoaLnBhd2wudjEuUmVzdW1lUnVuUmVzcG9uc2USRQoKU2VuZFNpZ25hbBIaLnBhd2wudjEuU2VuZFNpZ25hbFJlcXVlc3QaGy5wYXdsLnYxLlNlbmRTaWduYWxSZXNwb25zZRJLCgxQcm92aWRlSW5wdXQSHC5wYXdsLnYxLlByb3ZpZGVJbnB1dFJlcXVlc3QaHS5wYXdsLnYxLlByb3ZpZGVJbnB1dFJlc3BvbnNlEj8KCEdldElucHV0EhgucGF3bC52MS5HZXRJbnB1dFJlcXVlc3QaGS5wYXdsLnYxLkdldElucHV0UmVzcG9uc2USRQoKTGlzdElucHV0cxIaLnBhd2wudjEuTGlzdElucHV0c1JlcXVlc3QaGy5wYXdsLnYxLkxpc3RJbnB1dHNSZXNwb25zZRJFCgpDaGFuZ2VUYXNrEhoucGF3bC52MS5DaGFuZ2VUYXNrUmVxdWVzdBobLnBhd2wudjEuQ2hhbmdlVGFza1Jlc3BvbnNlEkcKCkdldEhpc3RvcnkSGi5wYXdsLnYxLkdldEhpc3RvcnlSZXF1ZXN0GhsucGF3bC52MS5HZXRIaXN0b3J5UmVzcG9uc2UwARJaChFHZXRSZWNvdmVyeVJlcG9ydBIhLnBhd2wudjEuR2V0UmVjb3ZlcnlSZXBvcnRSZXF1ZXN0GiIucGF3bC52MS5HZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEkEKCFJlYWRCbG9iEhgucGF3bC52MS5SZWFkQmxvYlJlcXVlc3QaGS5wYXdsLnYxLlJlYWRCbG9iUmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_duration, file_pawl_v1_history, file_pawl_v1_input, file_pawl_v1_output, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
+  fileDesc("ChlwYXdsL3YxL3J1bl9zZXJ2aWNlLnByb3RvEgdwYXdsLnYxIqYCCghTdGFydFJ1bhIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSGwoEcGxhbhgDIAEoCzINLnBhd2wudjEuUGxhbhIfCgVpbnB1dBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIeCgZsYWJlbHMYBSADKAsyDi5wYXdsLnYxLkxhYmVsEhMKC3RyYWNlcGFyZW50GAYgASgJEhMKC2NvcnJlbGF0aW9uGAcgASgNEgwKBHdhaXQYCCABKAgSJAoGc2lnbmFsGAkgASgLMhQucGF3bC52MS5TdGFydFNpZ25hbBIoCgtvbl9leGlzdGluZxgKIAEoDjITLnBhd2wudjEuT25FeGlzdGluZxISCgpyZXF1ZXN0X2lkGAsgASgJIiMKBUxhYmVsEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIvCghBd2FpdFJ1bhIOCgZydW5faWQYASABKAkSEwoLY29ycmVsYXRpb24YAiABKA0iUgoLU3RhcnRTaWduYWwSDAoEbmFtZRgBIAEoCRIhCgdwYXlsb2FkGAIgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYAyABKAkiZwoNU3VibWl0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIQoGc3RhcnRzGAIgAygLMhEucGF3bC52MS5TdGFydFJ1bhIgCgV3YWl0cxgDIAMoCzIRLnBhd2wudjEuQXdhaXRSdW4ihAEKDlN0YXJ0UnVuUmVzdWx0EhMKC2NvcnJlbGF0aW9uGAEgASgNEhAKCGV4aXN0aW5nGAIgASgIEg8KB3ZlcnNpb24YAyABKA0SJQoJcmVqZWN0aW9uGAQgASgLMhIucGF3bC52MS5SZWplY3Rpb24SEwoLaW5jYXJuYXRpb24YBSABKA0ibwoNQXdhaXRlZFJlc3VsdBITCgtjb3JyZWxhdGlvbhgBIAEoDRIiCgZyZXN1bHQYAiABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdBIlCglyZWplY3Rpb24YAyABKAsyEi5wYXdsLnYxLlJlamVjdGlvbiKHAQoOU3VibWl0UmVzcG9uc2USEAoIYWNjZXB0ZWQYASADKA0SKAoHc3RhcnRlZBgCIAMoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHQSJwoHcmVzdWx0cxgDIAMoCzIWLnBhd2wudjEuQXdhaXRlZFJlc3VsdBIQCghwb3NpdGlvbhgEIAEoDCJGChBTdGFydFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIfCgRydW5zGAIgAygLMhEucGF3bC52MS5TdGFydFJ1biJPChFTdGFydFJ1bnNSZXNwb25zZRIoCgdyZXN1bHRzGAEgAygLMhcucGF3bC52MS5TdGFydFJ1blJlc3VsdBIQCghwb3NpdGlvbhgCIAEoDCJJChRTdGFydEFuZEF3YWl0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSHgoDcnVuGAIgASgLMhEucGF3bC52MS5TdGFydFJ1biJxChVTdGFydEFuZEF3YWl0UmVzcG9uc2USKgoHc3RhcnRlZBgBIAEoCzIXLnBhd2wudjEuU3RhcnRSdW5SZXN1bHRIABIkCgZyZXN1bHQYAiABKAsyEi5wYXdsLnYxLlJ1blJlc3VsdEgAQgYKBGJvZHkiMgoNR2V0UnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJIisKDkdldFJ1blJlc3BvbnNlEhkKA3J1bhgBIAEoCzIMLnBhd2wudjEuUnVuIoEBCg9MaXN0UnVuc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiIKBnN0YXR1cxgCIAEoDjISLnBhd2wudjEuUnVuU3RhdHVzEhAKCHdvcmtmbG93GAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkcKEExpc3RSdW5zUmVzcG9uc2USGgoEcnVucxgBIAMoCzIMLnBhd2wudjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJBCg5HZXRUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkiLgoPR2V0VGFza1Jlc3BvbnNlEhsKBHRhc2sYASABKAsyDS5wYXdsLnYxLlRhc2sigQEKEExpc3RUYXNrc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIjCgZzdGF0dXMYAyABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiSgoRTGlzdFRhc2tzUmVzcG9uc2USHAoFdGFza3MYASADKAsyDS5wYXdsLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIl4KEEdldFJlc3VsdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRInCgR3YWl0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjcKEUdldFJlc3VsdFJlc3BvbnNlEiIKBnJlc3VsdBgBIAEoCzISLnBhd2wudjEuUnVuUmVzdWx0IjkKE0F3YWl0UmVzdWx0c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3J1bl9pZHMYAiADKAkiPwoUQXdhaXRSZXN1bHRzUmVzcG9uc2USJwoHcmVzdWx0cxgBIAMoCzIWLnBhd2wudjEuQXdhaXRlZFJlc3VsdCJGCg9XYXRjaFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIQCghwb3NpdGlvbhgDIAEoDCJbChBXYXRjaFJ1blJlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnBhd2wudjEuSGlzdG9yeUV2ZW50EhAKCHBvc2l0aW9uGAIgASgMEg4KBmNsb3NlZBgDIAEoCCJJChBXYXRjaFJ1bnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghwb3NpdGlvbhgCIAEoDBIQCgh3b3JrZmxvdxgDIAEoCSJSCghSdW5FdmVudBIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSJAoFZXZlbnQYAyABKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCJIChFXYXRjaFJ1bnNSZXNwb25zZRIhCgZldmVudHMYASADKAsyES5wYXdsLnYxLlJ1bkV2ZW50EhAKCHBvc2l0aW9uGAIgASgMInkKEENhbmNlbFJ1blJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgNSACIAQESDgoGcmVhc29uGAQgASgJQhMKEV9leHBlY3RlZF92ZXJzaW9uImwKEUNhbmNlbFJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SIgoGc3RhdHVzGAMgASgOMhIucGF3bC52MS5SdW5TdGF0dXMSEAoIcG9zaXRpb24YBCABKAwieAoPUGF1c2VSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJeChBQYXVzZVJ1blJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SFQoNcnVubmluZ190YXNrcxgDIAEoDRIQCghwb3NpdGlvbhgEIAEoDCJ5ChBSZXN1bWVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBEg4KBnJlYXNvbhgEIAEoCUITChFfZXhwZWN0ZWRfdmVyc2lvbiJIChFSZXN1bWVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgd2ZXJzaW9uGAIgASgNEhAKCHBvc2l0aW9uGAMgASgMIt0CChFDaGFuZ2VUYXNrUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHRhc2sYAyABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgEIAEoDRIOCgZyZWFzb24YBSABKAkSJgoHcnVuX25vdxgGIAEoCzITLnBhd2wudjEuUnVuVGFza05vd0gAEi8KCGNvbXBsZXRlGAcgASgLMhsucGF3bC52MS5Db21wbGV0ZVRhc2tCeUhhbmRIABInCgRmYWlsGAggASgLMhcucGF3bC52MS5GYWlsVGFza0J5SGFuZEgAEjQKDnJlc2V0X2F0dGVtcHRzGAkgASgLMhoucGF3bC52MS5SZXNldFRhc2tBdHRlbXB0c0gAEisKBnBvbGljeRgKIAEoCzIZLnBhd2wudjEuQ2hhbmdlVGFza1BvbGljeUgAQggKBmNoYW5nZSIMCgpSdW5UYXNrTm93IjYKEkNvbXBsZXRlVGFza0J5SGFuZBIgCgZvdXRwdXQYASABKAsyEC5wYXdsLnYxLlBheWxvYWQiEAoORmFpbFRhc2tCeUhhbmQiEwoRUmVzZXRUYXNrQXR0ZW1wdHMiYAoQQ2hhbmdlVGFza1BvbGljeRIjCgVyZXRyeRgBIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYAiABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJuChJDaGFuZ2VUYXNrUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIjCgZzdGF0dXMYAyABKA4yEy5wYXdsLnYxLlRhc2tTdGF0dXMSEAoIcG9zaXRpb24YBCABKAwifAoTVGVybWluYXRlUnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKA1IAIgBARIOCgZyZWFzb24YBCABKAlCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSwoUVGVybWluYXRlUnVuUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCJgChFHZXRIaXN0b3J5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhMKC2Zyb21fbnVtYmVyGAMgASgNEhMKC3dpdGhfc3RvcmVkGAQgASgIIjsKEkdldEhpc3RvcnlSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5wYXdsLnYxLkhpc3RvcnlFdmVudCJkChhHZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSKDAQoMUmVjb3ZlcnlMaW5lEiUKBWNsYXNzGAEgASgOMhYucGF3bC52MS5SZWNvdmVyeUNsYXNzEgwKBHRhc2sYAiABKAkSFQoNb3BlcmF0aW9uX2tleRgDIAEoCRIQCghzZW50ZW5jZRgEIAEoCRIVCg1ldmVudF9udW1iZXJzGAUgAygNIpsBChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkiWwoPUmVhZEJsb2JSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc2hhMjU2GAMgASgMEhUKDW9wZXJhdGlvbl9rZXkYBCABKAkiIAoQUmVhZEJsb2JSZXNwb25zZRIMCgRkYXRhGAEgASgMIq8BChFTZW5kU2lnbmFsUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSIQoHcGF5bG9hZBgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAUgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YBiABKA1IAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJJChJTZW5kU2lnbmFsUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHdmVyc2lvbhgCIAEoDRIQCghwb3NpdGlvbhgDIAEoDCKYAQoMVXBkYXRlQW5zd2VyEiUKBnN0YXR1cxgBIAEoDjIVLnBhd2wudjEuVXBkYXRlU3RhdHVzEiAKBnJlc3VsdBgCIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIOCgZyZWFzb24YAyABKAkSLwoLYW5zd2VyZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItYBChBVcGRhdGVSdW5SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSDAoEbmFtZRgDIAEoCRIhCgdwYXlsb2FkGAQgASgLMhAucGF3bC52MS5QYXlsb2FkEhEKCXVwZGF0ZV9pZBgFIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAYgASgNSACIAQESJwoEd2FpdBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkITChFfZXhwZWN0ZWRfdmVyc2lvbiJvChFVcGRhdGVSdW5SZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIlCgZhbnN3ZXIYAiABKAsyFS5wYXdsLnYxLlVwZGF0ZUFuc3dlchIPCgd2ZXJzaW9uGAMgASgNEhAKCHBvc2l0aW9uGAQgASgMInEKEEdldFVwZGF0ZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIRCgl1cGRhdGVfaWQYAyABKAkSJwoEd2FpdBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJIChFHZXRVcGRhdGVSZXNwb25zZRIMCgRuYW1lGAEgASgJEiUKBmFuc3dlchgCIAEoCzIVLnBhd2wudjEuVXBkYXRlQW5zd2VyIkIKD1F1ZXJ5UnVuUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBG5hbWUYAyABKAkiXwoQUXVlcnlSdW5SZXNwb25zZRIfCgV2YWx1ZRgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIqCglwdWJsaXNoZWQYAiABKAsyFy5wYXdsLnYxLlB1Ymxpc2hlZFZhbHVlIsABCg5QdWJsaXNoZWRWYWx1ZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKA0SMAoMcHVibGlzaGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0YXNrGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SEwoLdmFsdWVfYnl0ZXMYBiABKA0SFAoMZXZlbnRfbnVtYmVyGAcgASgNEhMKC2luY2FybmF0aW9uGAggASgNIjcKEkxpc3RRdWVyaWVzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJIkEKE0xpc3RRdWVyaWVzUmVzcG9uc2USKgoJcHVibGlzaGVkGAEgAygLMhcucGF3bC52MS5QdWJsaXNoZWRWYWx1ZSKVAQoTUHJvdmlkZUlucHV0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoIaW5wdXRfaWQYAiABKAkSGAoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDRIhCgVnaXZlbhgEIAEoCzIQLnBhd2wudjEuUGF5bG9hZEgAEhIKCGRlY2xpbmVkGAUgASgJSABCCAoGYW5zd2VyIksKFFByb3ZpZGVJbnB1dFJlc3BvbnNlEhAKCGV4aXN0aW5nGAEgASgIEg8KB3ZlcnNpb24YAiABKA0SEAoIcG9zaXRpb24YAyABKAwiNgoPR2V0SW5wdXRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghpbnB1dF9pZBgCIAEoCSI4ChBHZXRJbnB1dFJlc3BvbnNlEiQKBWlucHV0GAEgASgLMhUucGF3bC52MS5JbnB1dFJlcXVlc3QiqwEKEUxpc3RJbnB1dHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZydW5faWQYAiABKAkSEQoJYWRkcmVzc2VlGAMgASgJEiQKBnN0YXR1cxgEIAEoDjIULnBhd2wudjEuSW5wdXRTdGF0dXMSEQoJcGFnZV9zaXplGAUgASgNEhIKCnBhZ2VfdG9rZW4YBiABKAkSEwoLZm9yX2FueWJvZHkYByABKAgiVAoSTGlzdElucHV0c1Jlc3BvbnNlEiUKBmlucHV0cxgBIAMoCzIVLnBhd2wudjEuSW5wdXRSZXF1ZXN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKZAQoRUmVhZE91dHB1dFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0YXNrGAMgASgJEhQKB2NoYW5uZWwYBCABKAlIAIgBARIjCgVhZnRlchgFIAMoCzIULnBhd2wudjEuT3V0cHV0UGxhY2USDAoEb25jZRgGIAEoCEIKCghfY2hhbm5lbCI7ChJSZWFkT3V0cHV0UmVzcG9uc2USJQoHZW50cmllcxgBIAMoCzIULnBhd2wudjEuT3V0cHV0RW50cnkqtwEKCk9uRXhpc3RpbmcSGwoXT05fRVhJU1RJTkdfVU5TUEVDSUZJRUQQABIWChJPTl9FWElTVElOR19BVFRBQ0gQARIWChJPTl9FWElTVElOR19SRUZVU0UQAhIcChhPTl9FWElTVElOR19SRVBMQUNFX09QRU4QAxIeChpPTl9FWElTVElOR19SRVNUQVJUX0ZBSUxFRBAEEh4KGk9OX0VYSVNUSU5HX1JFU1RBUlRfQ0xPU0VEEAUq/gEKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHgoaUkVDT1ZFUllfQ0xBU1NfVU5ESVNUVVJCRUQQByp8CgxVcGRhdGVTdGF0dXMSHQoZVVBEQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhYKElVQREFURV9TVEFUVVNfT1BFThABEhoKFlVQREFURV9TVEFUVVNfQUNDRVBURUQQAhIZChVVUERBVEVfU1RBVFVTX1JFRlVTRUQQAzK4DwoKUnVuU2VydmljZRI9CgZTdWJtaXQSFi5wYXdsLnYxLlN1Ym1pdFJlcXVlc3QaFy5wYXdsLnYxLlN1Ym1pdFJlc3BvbnNlKAEwARJCCglTdGFydFJ1bnMSGS5wYXdsLnYxLlN0YXJ0UnVuc1JlcXVlc3QaGi5wYXdsLnYxLlN0YXJ0UnVuc1Jlc3BvbnNlElAKDVN0YXJ0QW5kQXdhaXQSHS5wYXdsLnYxLlN0YXJ0QW5kQXdhaXRSZXF1ZXN0Gh4ucGF3bC52MS5TdGFydEFuZEF3YWl0UmVzcG9uc2UwARI5CgZHZXRSdW4SFi5wYXdsLnYxLkdldFJ1blJlcXVlc3QaFy5wYXdsLnYxLkdldFJ1blJlc3BvbnNlEj8KCExpc3RSdW5zEhgucGF3bC52MS5MaXN0UnVuc1JlcXVlc3QaGS5wYXdsLnYxLkxpc3RSdW5zUmVzcG9uc2USPAoHR2V0VGFzaxIXLnBhd2wudjEuR2V0VGFza1JlcXVlc3QaGC5wYXdsLnYxLkdldFRhc2tSZXNwb25zZRJCCglMaXN0VGFza3MSGS5wYXdsLnYxLkxpc3RUYXNrc1JlcXVlc3QaGi5wYXdsLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkIKCUdldFJlc3VsdBIZLnBhd2wudjEuR2V0UmVzdWx0UmVxdWVzdBoaLnBhd2wudjEuR2V0UmVzdWx0UmVzcG9uc2USTQoMQXdhaXRSZXN1bHRzEhwucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXF1ZXN0Gh0ucGF3bC52MS5Bd2FpdFJlc3VsdHNSZXNwb25zZTABEkEKCFdhdGNoUnVuEhgucGF3bC52MS5XYXRjaFJ1blJlcXVlc3QaGS5wYXdsLnYxLldhdGNoUnVuUmVzcG9uc2UwARJECglXYXRjaFJ1bnMSGS5wYXdsLnYxLldhdGNoUnVuc1JlcXVlc3QaGi5wYXdsLnYxLldhdGNoUnVuc1Jlc3BvbnNlMAESRwoKUmVhZE91dHB1dBIaLnBhd2wudjEuUmVhZE91dHB1dFJlcXVlc3QaGy5wYXdsLnYxLlJlYWRPdXRwdXRSZXNwb25zZTABEkIKCUNhbmNlbFJ1bhIZLnBhd2wudjEuQ2FuY2VsUnVuUmVxdWVzdBoaLnBhd2wudjEuQ2FuY2VsUnVuUmVzcG9uc2USSwoMVGVybWluYXRlUnVuEhwucGF3bC52MS5UZXJtaW5hdGVSdW5SZXF1ZXN0Gh0ucGF3bC52MS5UZXJtaW5hdGVSdW5SZXNwb25zZRI/CghQYXVzZVJ1bhIYLnBhd2wudjEuUGF1c2VSdW5SZXF1ZXN0GhkucGF3bC52MS5QYXVzZVJ1blJlc3BvbnNlEkIKCVJlc3VtZVJ1bhIZLnBhd2wudjEuUmVzdW1lUnVuUmVxdWVzdBoaLnBhd2wudjEuUmVzdW1lUnVuUmVzcG9uc2USRQoKU2VuZFNpZ25hbBIaLnBhd2wudjEuU2VuZFNpZ25hbFJlcXVlc3QaGy5wYXdsLnYxLlNlbmRTaWduYWxSZXNwb25zZRJCCglVcGRhdGVSdW4SGS5wYXdsLnYxLlVwZGF0ZVJ1blJlcXVlc3QaGi5wYXdsLnYxLlVwZGF0ZVJ1blJlc3BvbnNlEkIKCUdldFVwZGF0ZRIZLnBhd2wudjEuR2V0VXBkYXRlUmVxdWVzdBoaLnBhd2wudjEuR2V0VXBkYXRlUmVzcG9uc2USPwoIUXVlcnlSdW4SGC5wYXdsLnYxLlF1ZXJ5UnVuUmVxdWVzdBoZLnBhd2wudjEuUXVlcnlSdW5SZXNwb25zZRJICgtMaXN0UXVlcmllcxIbLnBhd2wudjEuTGlzdFF1ZXJpZXNSZXF1ZXN0GhwucGF3bC52MS5MaXN0UXVlcmllc1Jlc3BvbnNlEksKDFByb3ZpZGVJbnB1dBIcLnBhd2wudjEuUHJvdmlkZUlucHV0UmVxdWVzdBodLnBhd2wudjEuUHJvdmlkZUlucHV0UmVzcG9uc2USPwoIR2V0SW5wdXQSGC5wYXdsLnYxLkdldElucHV0UmVxdWVzdBoZLnBhd2wudjEuR2V0SW5wdXRSZXNwb25zZRJFCgpMaXN0SW5wdXRzEhoucGF3bC52MS5MaXN0SW5wdXRzUmVxdWVzdBobLnBhd2wudjEuTGlzdElucHV0c1Jlc3BvbnNlEkUKCkNoYW5nZVRhc2sSGi5wYXdsLnYxLkNoYW5nZVRhc2tSZXF1ZXN0GhsucGF3bC52MS5DaGFuZ2VUYXNrUmVzcG9uc2USRwoKR2V0SGlzdG9yeRIaLnBhd2wudjEuR2V0SGlzdG9yeVJlcXVlc3QaGy5wYXdsLnYxLkdldEhpc3RvcnlSZXNwb25zZTABEloKEUdldFJlY292ZXJ5UmVwb3J0EiEucGF3bC52MS5HZXRSZWNvdmVyeVJlcG9ydFJlcXVlc3QaIi5wYXdsLnYxLkdldFJlY292ZXJ5UmVwb3J0UmVzcG9uc2USQQoIUmVhZEJsb2ISGC5wYXdsLnYxLlJlYWRCbG9iUmVxdWVzdBoZLnBhd2wudjEuUmVhZEJsb2JSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_pawl_v1_history, file_pawl_v1_input, file_pawl_v1_output, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_rejection, file_pawl_v1_run]);
 
 /**
  * One run to start.
@@ -1941,6 +1941,405 @@ export const SendSignalResponseSchema: GenMessage<SendSignalResponse> = /*@__PUR
   messageDesc(file_pawl_v1_run_service, 52);
 
 /**
+ * The answer to an update.
+ *
+ * @generated from message pawl.v1.UpdateAnswer
+ */
+export type UpdateAnswer = Message<"pawl.v1.UpdateAnswer"> & {
+  /**
+   * Where the update stands.
+   *
+   * @generated from field: pawl.v1.UpdateStatus status = 1;
+   */
+  status: UpdateStatus;
+
+  /**
+   * What the code accepted it with. Absent unless ACCEPTED with something.
+   *
+   * @generated from field: pawl.v1.Payload result = 2;
+   */
+  result?: Payload | undefined;
+
+  /**
+   * Why the code refused it. Empty unless REFUSED.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * When it was answered, by the kernel's clock. Absent while OPEN.
+   *
+   * @generated from field: google.protobuf.Timestamp answered_at = 4;
+   */
+  answeredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.UpdateAnswer.
+ * Use `create(UpdateAnswerSchema)` to create a new message.
+ */
+export const UpdateAnswerSchema: GenMessage<UpdateAnswer> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 53);
+
+/**
+ * Sends an update.
+ *
+ * @generated from message pawl.v1.UpdateRunRequest
+ */
+export type UpdateRunRequest = Message<"pawl.v1.UpdateRunRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Name of the update. 1 to 200 bytes.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Content. Absent means none.
+   *
+   * @generated from field: pawl.v1.Payload payload = 4;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * Id of the update, made by the caller: with the run its identity, for as long as the run is stored. 1 to 200 bytes.
+   *
+   * @generated from field: string update_id = 5;
+   */
+  updateId: string;
+
+  /**
+   * Version the run must have. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 6;
+   */
+  expectedVersion?: number | undefined;
+
+  /**
+   * How long to wait for the answer. Default 0, at most 50 s.
+   *
+   * @generated from field: google.protobuf.Duration wait = 7;
+   */
+  wait?: Duration | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.UpdateRunRequest.
+ * Use `create(UpdateRunRequestSchema)` to create a new message.
+ */
+export const UpdateRunRequestSchema: GenMessage<UpdateRunRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 54);
+
+/**
+ * The update was acknowledged.
+ *
+ * @generated from message pawl.v1.UpdateRunResponse
+ */
+export type UpdateRunResponse = Message<"pawl.v1.UpdateRunResponse"> & {
+  /**
+   * True when it had been before: nothing was changed.
+   *
+   * @generated from field: bool existing = 1;
+   */
+  existing: boolean;
+
+  /**
+   * The answer; OPEN when there is none yet.
+   *
+   * @generated from field: pawl.v1.UpdateAnswer answer = 2;
+   */
+  answer?: UpdateAnswer | undefined;
+
+  /**
+   * Version of the run.
+   *
+   * @generated from field: uint32 version = 3;
+   */
+  version: number;
+
+  /**
+   * Position up to which the acknowledgement is durable.
+   *
+   * @generated from field: bytes position = 4;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.UpdateRunResponse.
+ * Use `create(UpdateRunResponseSchema)` to create a new message.
+ */
+export const UpdateRunResponseSchema: GenMessage<UpdateRunResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 55);
+
+/**
+ * Waits for the answer to an update.
+ *
+ * @generated from message pawl.v1.GetUpdateRequest
+ */
+export type GetUpdateRequest = Message<"pawl.v1.GetUpdateRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Id of the update.
+   *
+   * @generated from field: string update_id = 3;
+   */
+  updateId: string;
+
+  /**
+   * How long to wait. Default 0, at most 50 s.
+   *
+   * @generated from field: google.protobuf.Duration wait = 4;
+   */
+  wait?: Duration | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.GetUpdateRequest.
+ * Use `create(GetUpdateRequestSchema)` to create a new message.
+ */
+export const GetUpdateRequestSchema: GenMessage<GetUpdateRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 56);
+
+/**
+ * Where the update stands.
+ *
+ * @generated from message pawl.v1.GetUpdateResponse
+ */
+export type GetUpdateResponse = Message<"pawl.v1.GetUpdateResponse"> & {
+  /**
+   * Name of the update.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The answer; OPEN when there is none yet.
+   *
+   * @generated from field: pawl.v1.UpdateAnswer answer = 2;
+   */
+  answer?: UpdateAnswer | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.GetUpdateResponse.
+ * Use `create(GetUpdateResponseSchema)` to create a new message.
+ */
+export const GetUpdateResponseSchema: GenMessage<GetUpdateResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 57);
+
+/**
+ * Reads a published value.
+ *
+ * @generated from message pawl.v1.QueryRunRequest
+ */
+export type QueryRunRequest = Message<"pawl.v1.QueryRunRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Name under which it is published.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message pawl.v1.QueryRunRequest.
+ * Use `create(QueryRunRequestSchema)` to create a new message.
+ */
+export const QueryRunRequestSchema: GenMessage<QueryRunRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 58);
+
+/**
+ * A published value.
+ *
+ * @generated from message pawl.v1.QueryRunResponse
+ */
+export type QueryRunResponse = Message<"pawl.v1.QueryRunResponse"> & {
+  /**
+   * The value.
+   *
+   * @generated from field: pawl.v1.Payload value = 1;
+   */
+  value?: Payload | undefined;
+
+  /**
+   * How it was published.
+   *
+   * @generated from field: pawl.v1.PublishedValue published = 2;
+   */
+  published?: PublishedValue | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.QueryRunResponse.
+ * Use `create(QueryRunResponseSchema)` to create a new message.
+ */
+export const QueryRunResponseSchema: GenMessage<QueryRunResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 59);
+
+/**
+ * How a value was published; not the value.
+ *
+ * @generated from message pawl.v1.PublishedValue
+ */
+export type PublishedValue = Message<"pawl.v1.PublishedValue"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How often this incarnation of the run has published under the name: it rises by 1 with each.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * When, by the kernel's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp published_at = 3;
+   */
+  publishedAt?: Timestamp | undefined;
+
+  /**
+   * Task whose code published it.
+   *
+   * @generated from field: string task = 4;
+   */
+  task: string;
+
+  /**
+   * Attempt that did.
+   *
+   * @generated from field: uint32 attempt = 5;
+   */
+  attempt: number;
+
+  /**
+   * Size of the value, encoded, in bytes.
+   *
+   * @generated from field: uint32 value_bytes = 6;
+   */
+  valueBytes: number;
+
+  /**
+   * Number of the event in the history of the run.
+   *
+   * @generated from field: uint32 event_number = 7;
+   */
+  eventNumber: number;
+
+  /**
+   * Which execution under the run id.
+   *
+   * @generated from field: uint32 incarnation = 8;
+   */
+  incarnation: number;
+};
+
+/**
+ * Describes the message pawl.v1.PublishedValue.
+ * Use `create(PublishedValueSchema)` to create a new message.
+ */
+export const PublishedValueSchema: GenMessage<PublishedValue> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 60);
+
+/**
+ * Lists published values.
+ *
+ * @generated from message pawl.v1.ListQueriesRequest
+ */
+export type ListQueriesRequest = Message<"pawl.v1.ListQueriesRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListQueriesRequest.
+ * Use `create(ListQueriesRequestSchema)` to create a new message.
+ */
+export const ListQueriesRequestSchema: GenMessage<ListQueriesRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 61);
+
+/**
+ * Published values, at most 100, by name.
+ *
+ * @generated from message pawl.v1.ListQueriesResponse
+ */
+export type ListQueriesResponse = Message<"pawl.v1.ListQueriesResponse"> & {
+  /**
+   * How each was published.
+   *
+   * @generated from field: repeated pawl.v1.PublishedValue published = 1;
+   */
+  published: PublishedValue[];
+};
+
+/**
+ * Describes the message pawl.v1.ListQueriesResponse.
+ * Use `create(ListQueriesResponseSchema)` to create a new message.
+ */
+export const ListQueriesResponseSchema: GenMessage<ListQueriesResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_run_service, 62);
+
+/**
  * Answers or declines an input request.
  *
  * @generated from message pawl.v1.ProvideInputRequest
@@ -1996,7 +2395,7 @@ export type ProvideInputRequest = Message<"pawl.v1.ProvideInputRequest"> & {
  * Use `create(ProvideInputRequestSchema)` to create a new message.
  */
 export const ProvideInputRequestSchema: GenMessage<ProvideInputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 53);
+  messageDesc(file_pawl_v1_run_service, 63);
 
 /**
  * The input request was answered.
@@ -2031,7 +2430,7 @@ export type ProvideInputResponse = Message<"pawl.v1.ProvideInputResponse"> & {
  * Use `create(ProvideInputResponseSchema)` to create a new message.
  */
 export const ProvideInputResponseSchema: GenMessage<ProvideInputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 54);
+  messageDesc(file_pawl_v1_run_service, 64);
 
 /**
  * Reads one input request.
@@ -2059,7 +2458,7 @@ export type GetInputRequest = Message<"pawl.v1.GetInputRequest"> & {
  * Use `create(GetInputRequestSchema)` to create a new message.
  */
 export const GetInputRequestSchema: GenMessage<GetInputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 55);
+  messageDesc(file_pawl_v1_run_service, 65);
 
 /**
  * The input request.
@@ -2080,7 +2479,7 @@ export type GetInputResponse = Message<"pawl.v1.GetInputResponse"> & {
  * Use `create(GetInputResponseSchema)` to create a new message.
  */
 export const GetInputResponseSchema: GenMessage<GetInputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 56);
+  messageDesc(file_pawl_v1_run_service, 66);
 
 /**
  * Lists input requests.
@@ -2143,7 +2542,7 @@ export type ListInputsRequest = Message<"pawl.v1.ListInputsRequest"> & {
  * Use `create(ListInputsRequestSchema)` to create a new message.
  */
 export const ListInputsRequestSchema: GenMessage<ListInputsRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 57);
+  messageDesc(file_pawl_v1_run_service, 67);
 
 /**
  * A page of input requests.
@@ -2171,7 +2570,7 @@ export type ListInputsResponse = Message<"pawl.v1.ListInputsResponse"> & {
  * Use `create(ListInputsResponseSchema)` to create a new message.
  */
 export const ListInputsResponseSchema: GenMessage<ListInputsResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 58);
+  messageDesc(file_pawl_v1_run_service, 68);
 
 /**
  * Reads live output.
@@ -2228,7 +2627,7 @@ export type ReadOutputRequest = Message<"pawl.v1.ReadOutputRequest"> & {
  * Use `create(ReadOutputRequestSchema)` to create a new message.
  */
 export const ReadOutputRequestSchema: GenMessage<ReadOutputRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 59);
+  messageDesc(file_pawl_v1_run_service, 69);
 
 /**
  * A part of the live output, in order.
@@ -2249,7 +2648,7 @@ export type ReadOutputResponse = Message<"pawl.v1.ReadOutputResponse"> & {
  * Use `create(ReadOutputResponseSchema)` to create a new message.
  */
 export const ReadOutputResponseSchema: GenMessage<ReadOutputResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_run_service, 60);
+  messageDesc(file_pawl_v1_run_service, 70);
 
 /**
  * What a start does that finds a run under its id.
@@ -2388,6 +2787,54 @@ export type RecoveryClass = (typeof RecoveryClass)[keyof typeof RecoveryClass] |
  */
 export const RecoveryClassSchema: GenEnum<RecoveryClass> = /*@__PURE__*/
   enumDesc(file_pawl_v1_run_service, 1);
+
+/**
+ * Where an update stands.
+ *
+ * @generated from enum pawl.v1.UpdateStatus
+ */
+export const UpdateStatus = {
+  /**
+   * Not set. Never sent by a kernel.
+   *
+   * @generated from enum value: UPDATE_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It is acknowledged, and not answered yet.
+   *
+   * @generated from enum value: UPDATE_STATUS_OPEN = 1;
+   */
+  OPEN: 1,
+
+  /**
+   * The code accepted it. Final.
+   *
+   * @generated from enum value: UPDATE_STATUS_ACCEPTED = 2;
+   */
+  ACCEPTED: 2,
+
+  /**
+   * The code refused it. Final.
+   *
+   * @generated from enum value: UPDATE_STATUS_REFUSED = 3;
+   */
+  REFUSED: 3,
+} as const;
+
+/**
+ * Where an update stands.
+ *
+ * @generated from enum pawl.v1.UpdateStatus
+ */
+export type UpdateStatus = (typeof UpdateStatus)[keyof typeof UpdateStatus] | UnknownEnum;
+
+/**
+ * Describes the enum pawl.v1.UpdateStatus.
+ */
+export const UpdateStatusSchema: GenEnum<UpdateStatus> = /*@__PURE__*/
+  enumDesc(file_pawl_v1_run_service, 2);
 
 /**
  * Runs: start, await, read, watch, end.
@@ -2594,6 +3041,53 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof SendSignalRequestSchema;
     output: typeof SendSignalResponseSchema;
+  },
+  /**
+   * Sends an update into a run, and waits for the answer of the code that takes it: a signal with an answer. Updates of one name are taken in the order of their acknowledgement, each
+   * once. An answer with status OPEN says that `wait` was over first: send the same again, or ask by GetUpdate; the answer is recorded once, and stays. Durable when answered. Retry:
+   * safe, identified by run and update id; the same again answers `existing` and waits for the same answer, another name or content ALREADY_EXISTS
+   * `PAWL_FINGERPRINT_CONFLICT`. NOT_FOUND `PAWL_RUN_NOT_FOUND`, FAILED_PRECONDITION `PAWL_RUN_OVER` (the run ended before it was answered, or before it came), `PAWL_STALE_VERSION`,
+   * `PAWL_ILLEGAL_TRANSITION` (the run is paused, or was asked to stop: nothing was recorded), RESOURCE_EXHAUSTED `PAWL_OVERLOADED` (1,000 messages or 1 MiB are kept), INVALID_ARGUMENT
+   * `PAWL_INVALID_FIELD`, `PAWL_TOO_LARGE` (100,000 came in all).
+   *
+   * @generated from rpc pawl.v1.RunService.UpdateRun
+   */
+  updateRun: {
+    methodKind: "unary";
+    input: typeof UpdateRunRequestSchema;
+    output: typeof UpdateRunResponseSchema;
+  },
+  /**
+   * Waits for the answer to an update that was sent before. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND` or `PAWL_UPDATE_NOT_FOUND` (none with this id was acknowledged),
+   * FAILED_PRECONDITION `PAWL_RUN_OVER` (the run ended before it was answered).
+   *
+   * @generated from rpc pawl.v1.RunService.GetUpdate
+   */
+  getUpdate: {
+    methodKind: "unary";
+    input: typeof GetUpdateRequestSchema;
+    output: typeof GetUpdateResponseSchema;
+  },
+  /**
+   * Reads what the code of a run published last under a name; also while no worker runs, while it is paused, and after its end. Changes nothing.
+   * NOT_FOUND `PAWL_RUN_NOT_FOUND` or `PAWL_QUERY_NOT_FOUND` (nothing is published under this name, yet).
+   *
+   * @generated from rpc pawl.v1.RunService.QueryRun
+   */
+  queryRun: {
+    methodKind: "unary";
+    input: typeof QueryRunRequestSchema;
+    output: typeof QueryRunResponseSchema;
+  },
+  /**
+   * Lists what the code of a run has published, by name, without the values. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`.
+   *
+   * @generated from rpc pawl.v1.RunService.ListQueries
+   */
+  listQueries: {
+    methodKind: "unary";
+    input: typeof ListQueriesRequestSchema;
+    output: typeof ListQueriesResponseSchema;
   },
   /**
    * Answers or declines an input request. The answer is checked against the schema before anything is recorded. Durable when answered. Retry: safe, identified

@@ -428,6 +428,7 @@ export interface StepRecordShape {
   seenThrough: number;
   number: number;
   rollback?: RollbackShape | undefined;
+  publishes?: string | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StepRecord`. */
@@ -468,6 +469,10 @@ export function writeStepRecord(w: WireWriter, m: StepRecordShape): void {
     writeRollback(w, m.rollback);
     w.end(at);
   }
+  if (m.publishes !== undefined) {
+    w.tag(74);
+    w.string(m.publishes);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StepRecord` up to `end`, which is the reader's limit. */
@@ -480,6 +485,7 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
   let seenThrough: number = 0;
   let number: number = 0;
   let rollback: RollbackShape | undefined;
+  let publishes: string | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -509,6 +515,9 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
         rollback = readRollback(r, r.enter());
         r.leave(end);
         break;
+      case 74:
+        publishes = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -522,6 +531,7 @@ export function readStepRecord(r: WireReader, end: number): StepRecordShape {
     seenThrough,
     number,
     rollback,
+    publishes,
   };
 }
 
@@ -788,6 +798,81 @@ export function encodeSignalOutcome(m: SignalOutcomeShape): Uint8Array {
 export function decodeSignalOutcome(bytes: Uint8Array): SignalOutcomeShape {
   const r = new WireReader(bytes);
   return readSignalOutcome(r, r.limit);
+}
+
+/** A plain `pawl.v1.UpdateOutcome`; its fields are described in worker_service_pb.ts. */
+export interface UpdateOutcomeShape {
+  number: number;
+  updateId: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.v1.UpdateOutcome`. */
+export function writeUpdateOutcome(w: WireWriter, m: UpdateOutcomeShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.updateId !== "") {
+    w.tag(18);
+    w.string(m.updateId);
+  }
+  if (m.payload !== undefined) {
+    w.tag(26);
+    w.bytes(m.payload);
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.UpdateOutcome` up to `end`, which is the reader's limit. */
+export function readUpdateOutcome(r: WireReader, end: number): UpdateOutcomeShape {
+  let number: number = 0;
+  let updateId: string = "";
+  let payload: Uint8Array | undefined;
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        updateId = r.string();
+        break;
+      case 26:
+        payload = r.bytes();
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    updateId,
+    payload,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.v1.UpdateOutcome` into bytes of its own. */
+export function encodeUpdateOutcome(m: UpdateOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeUpdateOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.UpdateOutcome`; its bytes fields are views of `bytes`. */
+export function decodeUpdateOutcome(bytes: Uint8Array): UpdateOutcomeShape {
+  const r = new WireReader(bytes);
+  return readUpdateOutcome(r, r.limit);
 }
 
 /** A plain `pawl.v1.ObligationOutcome`; its fields are described in worker_service_pb.ts. */
@@ -1120,6 +1205,7 @@ export interface WaitOutcomeShape {
     | { case: "call"; value: CallOutcomeShape }
     | { case: "obligation"; value: ObligationOutcomeShape }
     | { case: "child"; value: ChildOutcomeShape }
+    | { case: "update"; value: UpdateOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1184,6 +1270,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.end(at);
       break;
     }
+    case "update": {
+      w.tag(90);
+      const at = w.begin();
+      writeUpdateOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -1245,6 +1338,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 82:
         outcome = { case: "child", value: readChildOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 90:
+        outcome = { case: "update", value: readUpdateOutcome(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -1651,6 +1748,8 @@ export interface StepItemShape {
   seenThrough: number;
   read: boolean;
   rollback?: RollbackShape | undefined;
+  publishes?: string | undefined;
+  answers?: number | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StepItem`. */
@@ -1703,6 +1802,14 @@ export function writeStepItem(w: WireWriter, m: StepItemShape): void {
     writeRollback(w, m.rollback);
     w.end(at);
   }
+  if (m.publishes !== undefined) {
+    w.tag(90);
+    w.string(m.publishes);
+  }
+  if (m.answers !== undefined) {
+    w.tag(96);
+    w.varint32(m.answers);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StepItem` up to `end`, which is the reader's limit. */
@@ -1716,6 +1823,8 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
   let seenThrough: number = 0;
   let read: boolean = false;
   let rollback: RollbackShape | undefined;
+  let publishes: string | undefined;
+  let answers: number | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1751,6 +1860,12 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
         rollback = readRollback(r, r.enter());
         r.leave(end);
         break;
+      case 90:
+        publishes = r.string();
+        break;
+      case 96:
+        answers = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1765,6 +1880,8 @@ export function readStepItem(r: WireReader, end: number): StepItemShape {
     seenThrough,
     read,
     rollback,
+    publishes,
+    answers,
   };
 }
 
@@ -2885,6 +3002,60 @@ export function decodeSignalWait(bytes: Uint8Array): SignalWaitShape {
   return readSignalWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.UpdateWait`; its fields are described in worker_service_pb.ts. */
+export interface UpdateWaitShape {
+  update: string;
+  timeoutMs?: number | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.UpdateWait`. */
+export function writeUpdateWait(w: WireWriter, m: UpdateWaitShape): void {
+  if (m.update !== "") {
+    w.tag(10);
+    w.string(m.update);
+  }
+  if (m.timeoutMs !== undefined) {
+    w.tag(17);
+    w.double(m.timeoutMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.UpdateWait` up to `end`, which is the reader's limit. */
+export function readUpdateWait(r: WireReader, end: number): UpdateWaitShape {
+  let update: string = "";
+  let timeoutMs: number | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        update = r.string();
+        break;
+      case 17:
+        timeoutMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    update,
+    timeoutMs,
+  };
+}
+
+/** Encodes a `pawl.v1.UpdateWait` into bytes of its own. */
+export function encodeUpdateWait(m: UpdateWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeUpdateWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.UpdateWait`; its bytes fields are views of `bytes`. */
+export function decodeUpdateWait(bytes: Uint8Array): UpdateWaitShape {
+  const r = new WireReader(bytes);
+  return readUpdateWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.InputWait`; its fields are described in worker_service_pb.ts. */
 export interface InputWaitShape {
   question: string;
@@ -3058,6 +3229,7 @@ export interface TaskWaitShape {
     | { case: "input"; value: InputWaitShape }
     | { case: "obligation"; value: ObligationWaitShape }
     | { case: "child"; value: ChildWaitShape }
+    | { case: "update"; value: UpdateWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3107,6 +3279,13 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
       w.end(at);
       break;
     }
+    case "update": {
+      w.tag(66);
+      const at = w.begin();
+      writeUpdateWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3149,6 +3328,10 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 58:
         subject = { case: "child", value: readChildWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 66:
+        subject = { case: "update", value: readUpdateWait(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

@@ -20,9 +20,10 @@ import type {
   Winner,
   WorkflowContext,
 } from "../../workflow-context.js";
-import { AttemptContext, type AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context.js";
 import { never } from "../attempt-state.js";
 import { checkId } from "../ids.js";
+import { MessageContext, type RecordInTurn } from "../message-context.js";
 import { CALL_FRAMES, Names, placeInCode, WAIT_FRAMES } from "../names.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { quiet } from "../quiet.js";
@@ -40,7 +41,7 @@ import { declareWaits } from "./declare-waits.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { HeldBack } from "./held-back.js";
 import { mapItems } from "./map-items.js";
-import type { OrderKey } from "./order-key.js";
+import { type OrderKey, recordedThrough } from "./order-key.js";
 import type { Place } from "./place.js";
 import { Rollbacks, type Undoing } from "./rollbacks.js";
 import { scopedCall, scopedOptions } from "./scoped-call.js";
@@ -58,7 +59,7 @@ import { Turns } from "./turns.js";
 import { BYTES_BASE, bytesOf } from "./warm-bytes.js";
 
 /** The `ctx` of one execution of a workflow function. */
-export class FunctionContext extends AttemptContext implements Omit<WorkflowContext, "version"> {
+export class FunctionContext extends MessageContext implements Omit<WorkflowContext, "version"> {
   readonly #turns: Turns;
   #calls: Calls;
   readonly #names = new Names();
@@ -85,10 +86,7 @@ export class FunctionContext extends AttemptContext implements Omit<WorkflowCont
     this.#turns = new Turns({
       outcomes: offer.outcomes,
       seenThrough: offer.seenThrough,
-      recordedThrough: Math.max(
-        0,
-        ...[offer.outcomes, offer.steps].map((records) => records.at(-1)?.number ?? 0),
-      ),
+      recordedThrough: recordedThrough(offer),
       declare: (waits) => declareWaits(this.options, [...waits]),
       given: (number) => {
         this.options.state.seenThrough = number;
@@ -185,6 +183,10 @@ export class FunctionContext extends AttemptContext implements Omit<WorkflowCont
     const call = { operation, payload, options: scopedOptions(this, options) };
     const { steps } = this;
     void this.#turns.blocking(() => this.rollbacks.declare(call, steps));
+  }
+
+  protected override inTurn<T>(name: string, key: string, run: RecordInTurn<T>): Promise<T> {
+    return this.#own((place) => run(() => place.record()), this.recordedStep(name, key));
   }
 
   /** The place of a step that was recorded earlier. */

@@ -1,3 +1,5 @@
+import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
+
 /**
  * The place of something that a function was given, among all that it was given. What ended outside of it (a wait, a called task) is placed by the event that
  * recorded it; what it did itself (a step, an operation) comes right after the last outcome that it had been given by then. So whoever reads the records later gives
@@ -20,4 +22,10 @@ export function compareKeys(one: OrderKey, other: OrderKey): number {
   return (
     one.after - other.after || Number(one.isOwn) - Number(other.isOwn) || one.number - other.number
   );
+}
+
+/** Number of the last record of an offer that the code is given. What it published is given to nobody. */
+export function recordedThrough({ outcomes, steps }: Pick<Offer, "outcomes" | "steps">): number {
+  const step = steps.findLast(({ publishes }) => publishes === undefined);
+  return Math.max(0, outcomes.at(-1)?.number ?? 0, step?.number ?? 0);
 }

@@ -5,6 +5,7 @@ import type { Operation } from "../../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
 import type { AttemptContextOptions } from "../attempt-context.js";
 import { never } from "../attempt-state.js";
+import type { RecordInTurn } from "../message-context.js";
 import { quiet } from "../quiet.js";
 import type { StepToMake } from "../steps.js";
 import { FittedContext } from "./fitted-context.js";
@@ -33,6 +34,14 @@ export class UndoingContext extends FittedContext {
     if (step.name.startsWith("$version/")) return super.makeStep(step);
     this.undoing.onFresh(describe({ kind: "step", name, key }));
     return never();
+  }
+
+  protected override inTurn<T>(name: string, key: string, run: RecordInTurn<T>): Promise<T> {
+    return this.recordedStep(name, key) === undefined ? never() : super.inTurn(name, key, run);
+  }
+
+  override publish(): void {
+    // It was published before.
   }
 
   override approve<Sent, Result>(

@@ -24,6 +24,7 @@ export function bytesOf({
 function contentBytes({ outcome }: WaitOutcome): number {
   switch (outcome.case) {
     case "signal":
+    case "update":
       return payloadBytes(outcome.value.payload);
     case "input":
       return outcome.value.answer.case === "given" ? payloadBytes(outcome.value.answer.value) : 0;

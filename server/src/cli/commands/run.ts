@@ -5,8 +5,10 @@ import { addRunHistory } from "./run-history.js";
 import { addRunList } from "./run-list.js";
 import { addRunOutput } from "./run-output.js";
 import { addRunPause, addRunResume } from "./run-pause.js";
+import { addRunQuery } from "./run-query.js";
 import { addRunShow } from "./run-show.js";
 import { addRunStart } from "./run-start.js";
+import { addRunUpdate } from "./run-update.js";
 import { addRunWatch } from "./run-watch.js";
 
 /** `pawl run …`. */
@@ -18,6 +20,8 @@ export function addRunCommands(program: Command, context: CliContext): void {
   addRunWatch(group, context);
   addRunHistory(group, context);
   addRunOutput(group, context);
+  addRunQuery(group, context);
+  addRunUpdate(group, context);
   addRunPause(group, context);
   addRunResume(group, context);
   addRunCancel(group, context);

@@ -2,15 +2,19 @@ import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { isRollingBack } from "../is-rolling-back.js";
+import { publishedBytesOf } from "../published.js";
 import {
   type CalledTask,
   isKernels,
+  keptKey,
   type MutableObligation,
   type MutableOperation,
   type MutableProposal,
+  type MutablePublication,
   type MutableReview,
   type MutableRun,
   type MutableSignal,
+  type MutableStep,
   type MutableTask,
   type MutableWait,
   obligationIdentity,
@@ -32,6 +36,7 @@ const noneOrphaned: Set<number> = new Set();
 const noWaitsByIdentity: Map<string, number> = new Map();
 const noOpenWaits: Map<string, number[]> = new Map();
 const noSignals: Map<string, number> = new Map();
+const noPublished: Map<string, MutablePublication> = new Map();
 const noneKept: Map<string, number[]> = new Map();
 
 const noneCalled: CalledTask[] = [];
@@ -63,6 +68,8 @@ export function emptyIndices(): Pick<
   MutableRun,
   | "operationsByKey"
   | "stepsByIdentity"
+  | "published"
+  | "publishedBytes"
   | "unsettled"
   | "orphaned"
   | "waitsByIdentity"
@@ -87,6 +94,8 @@ export function emptyIndices(): Pick<
   return {
     operationsByKey: noOperations,
     stepsByIdentity: noStepsByIdentity,
+    published: noPublished,
+    publishedBytes: 0,
     unsettled: noneUnsettled,
     orphaned: noneOrphaned,
     waitsByIdentity: noWaitsByIdentity,
@@ -248,21 +257,30 @@ export function noteReview(
   }
 }
 
-/** Finds a step by task, name and key from now on, and with those of its task. */
-export function indexStep(
-  run: MutableRun,
-  step: { readonly task: number; readonly name: string; readonly key?: string | undefined },
-  number: number,
-): void {
+/** Finds a step by task, name and key from now on, and with those of its task; what it publishes takes the place of what was published before. */
+export function indexStep(run: MutableRun, step: MutableStep): void {
   if (run.stepsByIdentity === noStepsByIdentity) {
     run.stepsByIdentity = new Map();
   }
-  run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), number);
+  run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), step.number);
   const holder = run.tasks[step.task];
   if (holder?.steps === noSteps) {
     holder.steps = [];
   }
-  holder?.steps.push(number);
+  holder?.steps.push(step.number);
+  if (step.publishes !== undefined) {
+    publish(run, step, step.publishes);
+  }
+}
+
+/** What a step published takes the place of what was published under its name before. */
+function publish(run: MutableRun, step: MutableStep, name: string): void {
+  if (run.published === noPublished) {
+    run.published = new Map();
+  }
+  const before = run.published.get(name);
+  run.publishedBytes += (step.value?.length ?? 0) - publishedBytesOf(run, name);
+  run.published.set(name, { step: step.number, version: (before?.version ?? 0) + 1 });
 }
 
 /** Finds a wait by task, name and key from now on; an open one also by its task and by what it waits for. */
@@ -331,14 +349,14 @@ export function indexSignal(run: MutableRun, signal: MutableSignal): void {
   if (run.keptSignals === noneKept) {
     run.keptSignals = new Map();
   }
-  addTo(run.keptSignals, signal.name, signal.number);
+  addTo(run.keptSignals, keptKey(signal), signal.number);
   run.keptSignalCount++;
   run.keptSignalBytes += signalBytes(signal);
 }
 
 /** A signal is kept no more. */
 export function forgetKeptSignal(run: MutableRun, signal: MutableSignal): void {
-  removeFrom(run.keptSignals, signal.name, signal.number);
+  removeFrom(run.keptSignals, keptKey(signal), signal.number);
   run.keptSignalCount--;
   run.keptSignalBytes -= signalBytes(signal);
 }

@@ -5,7 +5,7 @@ import { findOpenEffect } from "../open-effects.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import { freshRequests, rememberRequest } from "../start-requests.js";
-import type { MutableObligation, MutableRun, MutableSignal } from "../state.js";
+import type { MutableObligation, MutableRun } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
@@ -13,6 +13,7 @@ import { leaveChildren } from "./indices.js";
 import { keepBytes } from "./keep.js";
 import { forgetContent } from "./obligations.js";
 import { announceReady, emptyRun, newTask } from "./run-started.js";
+import { carrySignals } from "./signals.js";
 
 /**
  * The run begins once more. Its names and versions stay; of what it did before, everything is in the history alone: no step, operation, wait
@@ -39,12 +40,10 @@ export function applyRunRestarted(
   const { requestId } = event;
   const { namespace, runId, workflow, fingerprint, version, startRequests } = run;
   const { proposals, proposalsByKey } = run;
+  carrySignals(run, { hasEnded: true });
   const { signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes } = run;
   for (const proposal of proposals) {
     proposal.operation = undefined; // What consumed it is in the history.
-  }
-  for (const signal of signals) {
-    forgetTaken(signal);
   }
   const { obligations, openObligations, openChildren, parent } = run;
   for (const obligation of obligations) {
@@ -73,13 +72,6 @@ export function applyRunRestarted(
   } satisfies Partial<MutableRun>);
   leaveChildren(run);
   announceReady(run, hooks);
-}
-
-function forgetTaken(signal: MutableSignal): void {
-  if (signal.takenBy !== undefined) {
-    signal.takenBy = "earlier"; // The waits are gone, and their numbers come again.
-    signal.payload = undefined;
-  }
 }
 
 /** Nobody asks for it any more; while it is open its content is still to be sent. */

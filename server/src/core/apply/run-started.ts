@@ -87,6 +87,8 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     // One by one: a spread in the middle would give each run a shape of its own, with its fields out of line.
     operationsByKey: none.operationsByKey,
     stepsByIdentity: none.stepsByIdentity,
+    published: none.published,
+    publishedBytes: none.publishedBytes,
     unsettled: none.unsettled,
     orphaned: none.orphaned,
     waitsByIdentity: none.waitsByIdentity,

@@ -1,9 +1,10 @@
 import type { EventMeta, EventValue } from "../event.js";
-import { type MutableRun, stepIdentity } from "../state.js";
+import { type MutableRun, type MutableStep, stepIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import { indexStep } from "./indices.js";
 import { keepBytes, keepFailure } from "./keep.js";
 import { taskOf } from "./move-task.js";
+import { answerUpdate } from "./signals.js";
 
 /** Code of a task recorded a value. */
 export function applyStepRecorded(
@@ -16,7 +17,7 @@ export function applyStepRecorded(
   if (run.stepsByIdentity.has(identity)) {
     throw new CorruptHistory(`step "${event.name}" to be recorded once`, "it was before");
   }
-  run.steps.push({
+  const step: MutableStep = {
     number,
     task: event.task,
     name: event.name,
@@ -27,9 +28,16 @@ export function applyStepRecorded(
     observedAtMs: event.observedAtMs,
     eventNumber: meta.number,
     rollback: event.rollback,
-  });
+    publishes: event.publishes,
+    answers: event.answers,
+    attempt: event.attempt,
+  };
+  run.steps.push(step);
   if (event.rollback !== undefined) {
     taskOf(run, event.task).rollback ??= "declared";
   }
-  indexStep(run, event, number);
+  indexStep(run, step);
+  if (step.answers !== undefined) {
+    answerUpdate(run, step, meta);
+  }
 }

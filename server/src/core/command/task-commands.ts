@@ -78,6 +78,10 @@ export interface CallTasks {
 /** Records a step. */
 export interface RecordStep {
   readonly kind: "RecordStep";
+  /** Name under which its value is published. Absent: it is not. */
+  readonly publishes?: string | undefined;
+  /** Number of the update that it answers. Absent: none. */
+  readonly answers?: number | undefined;
   readonly task: TaskRef;
   readonly leaseVersion: number;
   readonly name: string;

@@ -17,12 +17,20 @@ export type WaitSubject =
   /** The end of a child, by the number of the obligation that started it. */
   | { readonly case: "child"; readonly obligation: number }
   | SignalToWaitFor
+  | UpdateToWaitFor
   | InputToAskFor;
 
 /** A signal, for so long. */
 interface SignalToWaitFor {
   readonly case: "signal";
   readonly signal: string;
+  readonly timeoutMs: number | undefined;
+}
+
+/** An update, for so long. */
+interface UpdateToWaitFor {
+  readonly case: "update";
+  readonly update: string;
   readonly timeoutMs: number | undefined;
 }
 
@@ -65,9 +73,11 @@ export interface DeclareWaits {
   readonly waits: readonly WaitFor[];
 }
 
-/** Sends a signal into a run. */
+/** Sends a signal into a run, or an update. */
 export interface SendSignal {
   readonly kind: "SendSignal";
+  /** True for an update: its sender waits for an answer. Its `requestId` is then the id of the update. Absent: a signal. */
+  readonly isUpdate?: boolean;
   readonly name: string;
   readonly payload: Uint8Array | undefined;
   /** Empty when a run sends it. */

@@ -69,6 +69,8 @@ function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclaratio
       return { case: "timer", value: {} };
     case "signal":
       return { case: "signal", value: { signal: subject.signal } };
+    case "update":
+      return { case: "update", value: { update: subject.update } };
     case "proposal":
       return { case: "proposal", value: { proposal: subject.proposal } };
     case "child":
@@ -96,6 +98,7 @@ function dueTime(subject: WaitSubject, nowMs: number): number {
     case "obligation":
       return 0; // The kernel goes on until there is an answer.
     case "signal":
+    case "update":
       return subject.timeoutMs === undefined ? 0 : pointOf(nowMs + subject.timeoutMs);
     case "input":
       return subject.expiresInMs === undefined ? 0 : pointOf(nowMs + subject.expiresInMs);

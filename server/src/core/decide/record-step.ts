@@ -6,10 +6,13 @@ import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, illegalTransition } from "../rejection.js";
 import { type Run, type Step, stepIdentity } from "../state.js";
+import { refuseAnswer } from "./answer-update.js";
 import { findTask, taskNotFound } from "./find.js";
+import { refusePublication } from "./publish.js";
 
 /**
- * Records a step. Refusals, in order: no task, other value than the recorded one, lease lost, too many steps.
+ * Records a step. Refusals, in order: no task, other value than the recorded one, lease lost, too many steps, for one that answers an update: no such update for it to
+ * answer, one that was answered otherwise; for one that publishes: more than a run may publish.
  * A recorded step is answered `existing` with the record that counts.
  */
 export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideContext): Decision {
@@ -40,6 +43,12 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
       ),
     );
   }
+  const refusal = refuseAnswer(run, task.number, command, ctx) ?? refusePublication(run, command);
+  if (refusal !== undefined) {
+    return reject(refusal);
+  }
+  const { publishes, answers } = command;
+  const isPublished = publishes !== undefined;
   return accept([
     {
       case: "stepRecorded",
@@ -51,8 +60,11 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
         value: command.value,
         failure: command.failure,
         seenThrough: command.seenThrough,
-        observedAtMs: command.read ? ctx.nowMs : 0,
         rollback: command.rollback,
+        observedAtMs: command.read || isPublished ? ctx.nowMs : 0,
+        publishes,
+        answers,
+        attempt: isPublished ? task.attempt : 0,
       },
     },
   ]);

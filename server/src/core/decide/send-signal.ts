@@ -1,3 +1,4 @@
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { SendSignal, StartRun } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
@@ -5,18 +6,24 @@ import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { encodeUtf8 } from "../identity/utf8.js";
 import { limits } from "../limits.js";
-import { fingerprintConflict, type Rejection, staleVersion } from "../rejection.js";
+import {
+  fingerprintConflict,
+  illegalTransition,
+  type Rejection,
+  staleVersion,
+} from "../rejection.js";
 import { type Run, type Signal, signalBytes, signalRequest } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { endWait, takers } from "./end-waits.js";
 import { runOver } from "./find.js";
 
 /** A signal, however it came. */
-type Sent = NonNullable<StartRun["signal"]> & Pick<SendSignal, "from">;
+type Sent = NonNullable<StartRun["signal"]> & Pick<SendSignal, "from" | "isUpdate">;
 
 /**
- * Takes a signal in, and gives it to the task that waits for it longest. Refusals, in order: another signal of this request, run over, stale
- * version, too many in all, too many kept. The same again is answered `existing`.
+ * Takes a signal in, and gives it to the task that waits for it longest; or an update, which is a signal whose sender waits for an answer. Refusals, in order: another
+ * signal of this request, run over, an update to a run that is paused or was asked to stop, stale version, too many in all, too many kept. The same again is
+ * answered `existing`.
  */
 export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideContext): Decision {
   const recorded = findSignal(run, command);
@@ -25,13 +32,16 @@ export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideConte
     return conflict === undefined ? acceptExisting() : reject(conflict);
   }
   if (!isRunOpen(run.status)) {
-    return reject(runOver(run, "SendSignal"));
+    return reject(runOver(run, command.isUpdate === true ? "UpdateRun" : "SendSignal"));
+  }
+  const unfit = command.isUpdate === true ? refuseUpdate(run) : undefined;
+  if (unfit !== undefined) {
+    return reject(unfit);
   }
   if (command.expectedVersion !== undefined && command.expectedVersion !== run.version) {
     return reject(staleVersion("run", command.expectedVersion, run.version));
   }
-  const subject = { case: "signal", value: { signal: command.name } } as const;
-  const [taker] = takers(run, subject);
+  const [taker] = takers(run, subjectOf(command));
   const refusal = taker === undefined ? refuseFull(run, command) : refuseMore(run);
   if (refusal !== undefined) {
     return reject(refusal);
@@ -42,6 +52,29 @@ export function decideSendSignal(run: Run, command: SendSignal, ctx: DecideConte
     events.push(endWait(taker, outcome));
   }
   return accept(events);
+}
+
+/** Nobody would answer it for as long as that lasts. */
+function refuseUpdate(run: Run): Rejection | undefined {
+  const isPaused = run.status === RunStatus.PAUSED;
+  if (!isPaused && run.cancelRequestedAtMs === 0) {
+    return undefined;
+  }
+  const status = isPaused ? "PAUSED" : "CANCELLING";
+  const legal = isPaused ? ["ResumeRun", "SendSignal"] : [];
+  return illegalTransition(
+    "PAWL_ILLEGAL_TRANSITION",
+    { entity: "run", status, command: "UpdateRun", legal },
+    isPaused
+      ? `Expected run "${run.runId}" not to be paused, but it is, and takes no updates meanwhile. Resume it and send the update again, or send a signal, which is kept.`
+      : `Expected run "${run.runId}" to take updates, but it was asked to stop. Nothing was changed.`,
+  );
+}
+
+function subjectOf({ name, isUpdate }: SendSignal): Parameters<typeof takers>[1] {
+  return isUpdate === true
+    ? { case: "update", value: { update: name } }
+    : { case: "signal", value: { signal: name } };
 }
 
 /** The signal beside a start that begins an incarnation: its event, unless this request brought it before; or why it is refused. */
@@ -59,18 +92,20 @@ export function signalOfRestart(
 
 /** The event of a signal that came. */
 export function receivedSignal(
-  { name, payload, requestId, from }: Sent,
+  { name, payload, requestId, from, isUpdate = false }: Sent,
   ctx: DecideContext,
 ): EventBody {
+  const { principal } = ctx;
   const contentDigest = digestOf(payload, ctx);
   return {
     case: "signalReceived",
-    value: { name, payload, requestId, principal: ctx.principal, contentDigest, from },
+    value: { name, payload, requestId, principal, contentDigest, from, update: isUpdate },
   };
 }
 
-function findSignal(run: Run, { requestId, from }: Sent): Signal | undefined {
-  return run.signals[run.signalsByRequest.get(signalRequest({ requestId, from })) ?? -1];
+function findSignal(run: Run, { requestId, from, isUpdate }: Sent): Signal | undefined {
+  const request = signalRequest({ requestId, from, update: isUpdate });
+  return run.signals[run.signalsByRequest.get(request) ?? -1];
 }
 
 const noDigest = new Uint8Array(0);
@@ -95,11 +130,12 @@ function refuseOther(recorded: Signal, sent: Sent, ctx: DecideContext): Rejectio
 }
 
 function conflictOf(
-  { requestId }: Sent,
+  { requestId, isUpdate }: Sent,
   differs: "name" | "payload",
   digests: { readonly recorded: Uint8Array; readonly received: Uint8Array },
 ): Rejection {
-  return fingerprintConflict({ entity: "signal", id: requestId, ...digests, differs });
+  const entity = isUpdate === true ? "update" : "signal";
+  return fingerprintConflict({ entity, id: requestId, ...digests, differs });
 }
 
 function refuseMore(run: Run): Rejection | undefined {

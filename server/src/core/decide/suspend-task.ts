@@ -12,7 +12,7 @@ import { limits } from "../limits.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import { fingerprintConflict, invalidField, type Rejection } from "../rejection.js";
 import { type Run, type Signal, type Task, type Wait, waitIdentity } from "../state.js";
-import { describeSubject } from "../wait-subject.js";
+import { describeSubject, subjectKey } from "../wait-subject.js";
 import { declareWait, fitsDeclaration } from "./declare-wait.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { endWait, isDue, overdue, type WaitOutcome } from "./end-waits.js";
@@ -120,7 +120,7 @@ class WaitPlan {
   readonly #run: Run;
   readonly #task: Task;
   readonly #nowMs: number;
-  /** How many kept signals of a name waits of this plan have taken. */
+  /** How many kept signals, by what is waited for, waits of this plan have taken. */
   readonly #taken = new Map<string, number>();
 
   constructor(run: Run, task: Task, { nowMs }: DecideContext) {
@@ -161,16 +161,16 @@ class WaitPlan {
     return this.#run.inputs.length + this.#asked;
   }
 
-  /** The oldest kept signal that no wait before has taken. */
-  #takeSignal({ subject }: Wait["declaration"]): Signal | undefined {
+  /** The oldest kept signal or update that no wait before has taken. */
+  #takeSignal(declaration: Wait["declaration"]): Signal | undefined {
     const { keptSignals, signals } = this.#run;
-    const name = subject.case === "signal" ? subject.value.signal : undefined;
-    const kept = name === undefined ? undefined : keptSignals.get(name);
-    if (name === undefined || kept === undefined) {
+    const key = subjectKey(declaration);
+    const kept = key === undefined ? undefined : keptSignals.get(key);
+    if (key === undefined || kept === undefined) {
       return undefined;
     }
-    const index = this.#taken.get(name) ?? 0;
-    this.#taken.set(name, index + 1);
+    const index = this.#taken.get(key) ?? 0;
+    this.#taken.set(key, index + 1);
     return signals[kept[index] ?? -1];
   }
 

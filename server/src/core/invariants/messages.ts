@@ -1,5 +1,12 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
-import { type Input, type Run, type Signal, signalBytes, signalRequest } from "../state.js";
+import {
+  type Input,
+  keptKey,
+  type Run,
+  type Signal,
+  signalBytes,
+  signalRequest,
+} from "../state.js";
 import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of signals and input requests. */
@@ -40,7 +47,7 @@ function rulesOfSignal(run: Run, signal: Signal, number: number): Rule[] {
       signalRequest(signal),
     ],
     [
-      (run.keptSignals.get(signal.name)?.includes(number) ?? false) === (takenBy === undefined),
+      (run.keptSignals.get(keptKey(signal))?.includes(number) ?? false) === (takenBy === undefined),
       "a place among the kept exactly while nothing took it",
       `${takenBy}`,
     ],
@@ -54,6 +61,18 @@ function rulesOfSignal(run: Run, signal: Signal, number: number): Rule[] {
       takenBy !== "earlier" || signal.payload === undefined,
       "no content once an earlier incarnation took it",
       "it has",
+    ],
+    [
+      signal.answer === undefined || (signal.update && takenBy !== undefined),
+      "no answer unless it is an update that was taken",
+      `taken by ${takenBy}`,
+    ],
+    [
+      signal.answer === undefined ||
+        signal.answer.result === undefined ||
+        signal.answer.refused === undefined,
+      "a result or a refusal, not both",
+      "both",
     ],
   ];
 }
@@ -82,8 +101,8 @@ function rulesOfInput(run: Run, input: Input, number: number): Rule[] {
 /** What is left to be done between commands: a kept signal beside a wait for it, a request whose wait stands otherwise. */
 export function findUnfinishedMessages(run: Run): Violation[] {
   const idle = [...run.keptSignals.keys()]
-    .filter((name) => run.openWaitsBySubject.has(`signal ${name}`))
-    .map((name) => violation("run", `no kept signal "${name}" beside a wait for it`, "there is"));
+    .filter((key) => run.openWaitsBySubject.has(key))
+    .map((key) => violation("run", `no kept ${key} beside a wait for it`, "there is"));
   const apart = run.inputs
     .filter((input) => {
       const isOpen = run.waits[input.wait]?.closedAtMs === 0;

@@ -1,8 +1,9 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { equalBytes } from "../identity/content-digest.js";
 import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
-import { type Run, stepIdentity, type Task } from "../state.js";
+import { type Run, type Step, stepIdentity, type Task } from "../state.js";
 import { isRunOpen, isTaskClosed, taskStatusName } from "../transitions.js";
 import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
@@ -214,7 +215,56 @@ export function findStepViolations(run: Run): Violation[] {
           "its event after the step before it",
           `${step.eventNumber}`,
         ],
+        ...rulesOfMessage(run, step),
       ]);
     }),
   ];
+}
+
+const none = new Uint8Array(0);
+
+/** What holds of a step that publishes its value or answers an update. */
+function rulesOfMessage(
+  run: Run,
+  { number, publishes, answers, attempt, value, failure }: Step,
+): Rule[] {
+  const last = publishes === undefined ? undefined : run.published.get(publishes);
+  const update = run.signals[answers ?? -1];
+  return [
+    [publishes === undefined || value !== undefined, "a value when it is published", "none"],
+    [(publishes !== undefined) === attempt > 0, "an attempt when it is published", `${attempt}`],
+    [
+      publishes === undefined || (last !== undefined && last.step >= number),
+      "its place or a later one under its name",
+      `${last?.step}`,
+    ],
+    [
+      answers === undefined ||
+        (update?.answer !== undefined &&
+          (update.answer.refused === undefined) === (failure === undefined) &&
+          (update.answer.result === undefined) === (value === undefined) &&
+          equalBytes(update.answer.result ?? none, value ?? none)),
+      "the update that it answers to say so",
+      `${answers}`,
+    ],
+  ];
+}
+
+/** Violations of what is published. */
+export function findPublicationViolations(run: Run): Violation[] {
+  const bytes = [...run.published.values()].reduce(
+    (sum, { step }) => sum + (run.steps[step]?.value?.length ?? 0),
+    0,
+  );
+  return breaches("run", [
+    [run.publishedBytes === bytes, `${bytes} bytes published`, `${run.publishedBytes}`],
+    ...[...run.published].map(
+      ([name, { step, version }]): Rule => [
+        run.steps[step]?.publishes === name &&
+          run.steps.filter(({ publishes }) => publishes === name).length === version,
+        `"${name}" to be the last of ${version}`,
+        `step ${step}`,
+      ],
+    ),
+  ]);
 }

@@ -164,6 +164,9 @@ export function stepOfRow(row: StepRowShape): MutableStep {
     observedAtMs: row.observedAtMs,
     eventNumber: row.eventNumber,
     rollback: row.rollback,
+    publishes: row.publishes,
+    answers: row.answers,
+    attempt: row.attempt,
   };
 }
 
@@ -216,6 +219,8 @@ export function signalOfRow(row: SignalRowShape): MutableSignal {
     receivedAtMs: row.receivedAtMs,
     contentDigest: row.contentDigest,
     takenBy: row.takenEarlier ? "earlier" : numberOf(row.takenBy),
+    update: row.update,
+    answer: row.answer,
   };
 }
 

@@ -222,7 +222,7 @@ function indexWaits(run: MutableRun): void {
 
 function indexSteps(run: MutableRun): void {
   for (const step of run.steps) {
-    indexStep(run, step, step.number);
+    indexStep(run, step);
     const task = step.rollback === undefined ? undefined : run.tasks[step.task];
     if (task !== undefined) {
       task.rollback ??= "declared";

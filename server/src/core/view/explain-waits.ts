@@ -54,6 +54,8 @@ function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: n
     }
     case "signal":
       return `for signal "${subject.value.signal}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
+    case "update":
+      return `for update "${subject.value.update}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
     case "input": {
       const { addressee, question } = subject.value;
       const from = addressee === "" ? "" : ` of ${addressee}`;

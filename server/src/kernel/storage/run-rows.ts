@@ -198,9 +198,9 @@ export function waitStamp(wait: Wait): number {
   return wait.closedAtMs === 0 ? 1 : 2;
 }
 
-/** A number that changes with the row of a signal: it is written when it comes, and when a wait takes it. */
-export function signalStamp(signal: Signal): number {
-  return signal.takenBy === undefined ? 1 : 2;
+/** A number that changes with the row of a signal: it is written when it comes, when a wait takes it, and, for an update, when it is answered. */
+export function signalStamp({ takenBy, answer }: Signal): number {
+  return (takenBy === undefined ? 1 : 2) + (answer === undefined ? 0 : 2);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { RollbackShape } from "@pawl/proto/v1/rollback_wire.js";
 import type { StepItemShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { RecordStep, TaskRef } from "../../core/command.js";
+import { limits } from "../../core/limits.js";
 import { scanPayload } from "../payload-scan.js";
 import { badField } from "../refusals.js";
 import { requireFailure } from "../validate/failure.js";
@@ -17,7 +18,8 @@ export function stepCommand(
   task: TaskRef,
   value: Uint8Array | undefined = undefined,
 ): RecordStep {
-  const { leaseVersion, name, key, outcome, seenThrough, read, rollback } = item;
+  const { leaseVersion, name, key, outcome, seenThrough, read, rollback, publishes, answers } =
+    item;
   requireId("step", name, "name");
   if (key !== undefined) {
     requireId("discriminator", key, "key");
@@ -25,10 +27,24 @@ export function stepCommand(
   if (rollback !== undefined) {
     checkRollback(rollback, outcome.case);
   }
+  if (publishes !== undefined) {
+    requireId("step", publishes, "publishes");
+    requireSmall(outcome);
+  }
   const common = {
-    kind: "RecordStep",
-    ...{ task, leaseVersion, name, key, seenThrough, read, rollback },
-  } as const;
+    ...({
+      kind: "RecordStep",
+      task,
+      leaseVersion,
+      name,
+      key,
+      seenThrough,
+      read,
+      rollback,
+    } as const),
+    ...(publishes === undefined ? {} : { publishes }),
+    ...(answers === undefined ? {} : { answers }),
+  };
   switch (outcome.case) {
     case "value":
       if (value === undefined) {
@@ -54,5 +70,14 @@ function checkRollback(
   }
   if (outcome !== "value") {
     throw badField("outcome", "a value, since it is a rollback", "a failure");
+  }
+}
+
+/** What is published is kept in the run itself, so that a query needs nothing else. */
+function requireSmall({ case: kind, value }: StepItemShape["outcome"]): void {
+  const bytes = kind === "value" ? value.length : 0;
+  if (bytes > limits.publishedValueBytesMax) {
+    const expected = `at most ${limits.publishedValueBytesMax} bytes, since it is published`;
+    throw badField("value", expected, `${bytes} bytes`);
   }
 }

@@ -83,6 +83,12 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
       requireLength(timeoutMs, `${field}.signal.timeout_ms`);
       return { case: "signal", signal, timeoutMs };
     }
+    case "update": {
+      const { update, timeoutMs } = subject.value;
+      requireId("step", update, `${field}.update.update`);
+      requireLength(timeoutMs, `${field}.update.timeout_ms`);
+      return { case: "update", update, timeoutMs };
+    }
     case "input":
       return inputSubject(subject.value, `${field}.input`);
     case "proposal": {
@@ -97,7 +103,7 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
     default:
       throw badField(
         `${field}.subject`,
-        "one of timer, signal, input, proposal, obligation, child",
+        "one of timer, signal, update, input, proposal, obligation, child",
         "absent",
       );
   }

@@ -6,10 +6,12 @@ import { getHistory, getRecoveryReport, readBlob } from "./run-history.js";
 import { getInput, listInputs, provideInput } from "./run-input.js";
 import { readOutput } from "./run-output.js";
 import { pauseRun, resumeRun } from "./run-pause.js";
+import { listQueries, queryRun } from "./run-query.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
 import { sendSignal } from "./run-signal.js";
 import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
 import { changeTask } from "./run-task.js";
+import { getUpdate, updateRun } from "./run-update.js";
 import { watchRun, watchRuns } from "./run-watch.js";
 
 /** Handlers of RunService; Submit is served on bytes. */
@@ -33,6 +35,10 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     getHistory: (request, call) => getHistory(edge, request, call),
     getRecoveryReport: (request, call) => getRecoveryReport(edge, request, call),
     sendSignal: (request, call) => sendSignal(edge, request, call),
+    updateRun: (request, call) => updateRun(edge, request, call),
+    getUpdate: (request, call) => getUpdate(edge, request, call),
+    queryRun: (request) => queryRun(edge, request),
+    listQueries: (request) => listQueries(edge, request),
     provideInput: (request, call) => provideInput(edge, request, call),
     getInput: (request) => getInput(edge, request),
     listInputs: (request) => listInputs(edge, request),

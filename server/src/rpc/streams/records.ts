@@ -139,5 +139,6 @@ export function stepShape(step: Step): StepRecordShape {
     seenThrough: step.seenThrough,
     number: step.eventNumber,
     rollback: step.rollback,
+    publishes: step.publishes,
   };
 }

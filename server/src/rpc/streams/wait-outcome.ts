@@ -72,6 +72,7 @@ const bytesMin = 64;
 function contentBytes(outcome: WaitOutcomeShape["outcome"]): number {
   switch (outcome.case) {
     case "signal":
+    case "update":
       return outcome.value.payload?.length ?? 0;
     case "child":
       return outcome.value.output?.length ?? 0;
@@ -101,7 +102,12 @@ function outcomeOf(
       return { case: "proposal", value };
     }
     case "signalTaken": {
-      const { payload, principal = "", from } = run.signals[outcome.value.signal] ?? {};
+      const taken = run.signals[outcome.value.signal];
+      const { payload, principal = "", from } = taken ?? {};
+      if (taken?.update === true) {
+        const { number, requestId: updateId } = taken;
+        return { case: "update", value: { number, updateId, payload, principal } };
+      }
       return { case: "signal", value: { payload, principal, fromRunId: from?.runId ?? "" } };
     }
     case "child":

@@ -121,10 +121,10 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
       return { payload: input, detail: `Workflow "${workflow}" began${of}.`, principal };
     }
     case "signalReceived": {
-      const { name, payload, principal, from } = body.value;
+      const { name, payload, principal, from, update } = body.value;
       return {
         payload,
-        detail: `Signal "${name}" came${from === undefined ? "" : ` from run "${from.runId}"`}.`,
+        detail: `${update ? "Update" : "Signal"} "${name}" came${from === undefined ? "" : ` from run "${from.runId}"`}.`,
         principal,
       };
     }
@@ -236,9 +236,22 @@ function partsOfTask(
           : {
               detail: `Operation "${rollback.operation}" undoes it, should the task not complete.`,
             };
-      return { ...leaseOf(body.value), step, payload: value, failure, ...undo };
+      const told = { ...undo, ...messageWord(body.value) };
+      return { ...leaseOf(body.value), step, payload: value, failure, ...told };
     }
   }
+}
+
+/** What a step that publishes its value or answers an update says to others. */
+function messageWord({ publishes, answers, failure }: EventValue<"stepRecorded">): {
+  readonly detail?: string;
+} {
+  if (publishes !== undefined) {
+    return { detail: `It published "${publishes}".` };
+  }
+  return answers === undefined
+    ? {}
+    : { detail: `It ${failure === undefined ? "accepted" : "refused"} update ${answers}.` };
 }
 
 function quotedName(name: string, key: string | undefined): string {
@@ -256,7 +269,7 @@ function endWord(end: WaitEnd): string {
     case "proposal":
       return "its proposal is not pending any more";
     case "signalTaken":
-      return "a signal was there";
+      return "a signal or an update was there";
     case "inputGiven":
       return "the answer is there";
     case "obligation":

@@ -1447,6 +1447,9 @@ export interface StepRecordedShape {
   seenThrough: number;
   observedAtMs: number;
   rollback?: RollbackShape | undefined;
+  publishes?: string | undefined;
+  answers?: number | undefined;
+  attempt: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRecorded`. */
@@ -1491,6 +1494,18 @@ export function writeStepRecorded(w: WireWriter, m: StepRecordedShape): void {
     writeRollback(w, m.rollback);
     w.end(at);
   }
+  if (m.publishes !== undefined) {
+    w.tag(90);
+    w.string(m.publishes);
+  }
+  if (m.answers !== undefined) {
+    w.tag(96);
+    w.varint32(m.answers);
+  }
+  if (m.attempt !== 0) {
+    w.tag(104);
+    w.varint32(m.attempt);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRecorded` up to `end`, which is the reader's limit. */
@@ -1504,6 +1519,9 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
   let seenThrough: number = 0;
   let observedAtMs: number = 0;
   let rollback: RollbackShape | undefined;
+  let publishes: string | undefined;
+  let answers: number | undefined;
+  let attempt: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1536,6 +1554,15 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
         rollback = readRollback(r, r.enter());
         r.leave(end);
         break;
+      case 90:
+        publishes = r.string();
+        break;
+      case 96:
+        answers = r.varint32();
+        break;
+      case 104:
+        attempt = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1550,6 +1577,9 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
     seenThrough,
     observedAtMs,
     rollback,
+    publishes,
+    answers,
+    attempt,
   };
 }
 
@@ -3335,6 +3365,50 @@ export function decodeSignalSubject(bytes: Uint8Array): SignalSubjectShape {
   return readSignalSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.UpdateSubject`; its fields are described in event_pb.ts. */
+export interface UpdateSubjectShape {
+  update: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.UpdateSubject`. */
+export function writeUpdateSubject(w: WireWriter, m: UpdateSubjectShape): void {
+  if (m.update !== "") {
+    w.tag(10);
+    w.string(m.update);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.UpdateSubject` up to `end`, which is the reader's limit. */
+export function readUpdateSubject(r: WireReader, end: number): UpdateSubjectShape {
+  let update: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        update = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    update,
+  };
+}
+
+/** Encodes a `pawl.log.v1.UpdateSubject` into bytes of its own. */
+export function encodeUpdateSubject(m: UpdateSubjectShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeUpdateSubject(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.UpdateSubject`; its bytes fields are views of `bytes`. */
+export function decodeUpdateSubject(bytes: Uint8Array): UpdateSubjectShape {
+  const r = new WireReader(bytes);
+  return readUpdateSubject(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.InputSubject`; its fields are described in event_pb.ts. */
 export interface InputSubjectShape {
   input: number;
@@ -3519,6 +3593,7 @@ export interface WaitDeclarationShape {
     | { case: "input"; value: InputSubjectShape }
     | { case: "obligation"; value: ObligationSubjectShape }
     | { case: "child"; value: ChildSubjectShape }
+    | { case: "update"; value: UpdateSubjectShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3572,6 +3647,13 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
       w.end(at);
       break;
     }
+    case "update": {
+      w.tag(74);
+      const at = w.begin();
+      writeUpdateSubject(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3618,6 +3700,10 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 66:
         subject = { case: "child", value: readChildSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        subject = { case: "update", value: readUpdateSubject(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -4020,6 +4106,7 @@ export interface SignalReceivedShape {
   principal: string;
   contentDigest: Uint8Array;
   from?: ObligationSourceShape | undefined;
+  update: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalReceived`. */
@@ -4050,6 +4137,10 @@ export function writeSignalReceived(w: WireWriter, m: SignalReceivedShape): void
     writeObligationSource(w, m.from);
     w.end(at);
   }
+  if (m.update) {
+    w.tag(56);
+    w.bool(m.update);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalReceived` up to `end`, which is the reader's limit. */
@@ -4060,6 +4151,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
   let principal: string = "";
   let contentDigest: Uint8Array = EMPTY_BYTES;
   let from: ObligationSourceShape | undefined;
+  let update: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -4082,6 +4174,9 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
         from = readObligationSource(r, r.enter());
         r.leave(end);
         break;
+      case 56:
+        update = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -4093,6 +4188,7 @@ export function readSignalReceived(r: WireReader, end: number): SignalReceivedSh
     principal,
     contentDigest,
     from,
+    update,
   };
 }
 

@@ -1542,6 +1542,9 @@ export interface StepRowShape {
   observedAtMs: number;
   eventNumber: number;
   rollback?: RollbackShape | undefined;
+  publishes?: string | undefined;
+  answers?: number | undefined;
+  attempt: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRow`. */
@@ -1590,6 +1593,18 @@ export function writeStepRow(w: WireWriter, m: StepRowShape): void {
     writeRollback(w, m.rollback);
     w.end(at);
   }
+  if (m.publishes !== undefined) {
+    w.tag(90);
+    w.string(m.publishes);
+  }
+  if (m.answers !== undefined) {
+    w.tag(96);
+    w.varint32(m.answers);
+  }
+  if (m.attempt !== 0) {
+    w.tag(104);
+    w.varint32(m.attempt);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRow` up to `end`, which is the reader's limit. */
@@ -1604,6 +1619,9 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
   let observedAtMs: number = 0;
   let eventNumber: number = 0;
   let rollback: RollbackShape | undefined;
+  let publishes: string | undefined;
+  let answers: number | undefined;
+  let attempt: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1639,6 +1657,15 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
         rollback = readRollback(r, r.enter());
         r.leave(end);
         break;
+      case 90:
+        publishes = r.string();
+        break;
+      case 96:
+        answers = r.varint32();
+        break;
+      case 104:
+        attempt = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1654,6 +1681,9 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
     observedAtMs,
     eventNumber,
     rollback,
+    publishes,
+    answers,
+    attempt,
   };
 }
 
@@ -1856,6 +1886,74 @@ export function decodeReviewRow(bytes: Uint8Array): ReviewRowShape {
   return readReviewRow(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.UpdateAnswerRow`; its fields are described in row_pb.ts. */
+export interface UpdateAnswerRowShape {
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  result?: Uint8Array | undefined;
+  refused?: FailureShape | undefined;
+  atMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.UpdateAnswerRow`. */
+export function writeUpdateAnswerRow(w: WireWriter, m: UpdateAnswerRowShape): void {
+  if (m.result !== undefined) {
+    w.tag(10);
+    w.bytes(m.result);
+  }
+  if (m.refused !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeFailure(w, m.refused);
+    w.end(at);
+  }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(25);
+    w.double(m.atMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.UpdateAnswerRow` up to `end`, which is the reader's limit. */
+export function readUpdateAnswerRow(r: WireReader, end: number): UpdateAnswerRowShape {
+  let result: Uint8Array | undefined;
+  let refused: FailureShape | undefined;
+  let atMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        result = r.bytes();
+        break;
+      case 18:
+        refused = readFailure(r, r.enter());
+        r.leave(end);
+        break;
+      case 25:
+        atMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    result,
+    refused,
+    atMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.UpdateAnswerRow` into bytes of its own. */
+export function encodeUpdateAnswerRow(m: UpdateAnswerRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeUpdateAnswerRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.UpdateAnswerRow`; its bytes fields are views of `bytes`. */
+export function decodeUpdateAnswerRow(bytes: Uint8Array): UpdateAnswerRowShape {
+  const r = new WireReader(bytes);
+  return readUpdateAnswerRow(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.SignalRow`; its fields are described in row_pb.ts. */
 export interface SignalRowShape {
   number: number;
@@ -1869,6 +1967,8 @@ export interface SignalRowShape {
   contentDigest: Uint8Array;
   takenEarlier: boolean;
   from?: ObligationSourceShape | undefined;
+  update: boolean;
+  answer?: UpdateAnswerRowShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.SignalRow`. */
@@ -1915,6 +2015,16 @@ export function writeSignalRow(w: WireWriter, m: SignalRowShape): void {
     writeObligationSource(w, m.from);
     w.end(at);
   }
+  if (m.update) {
+    w.tag(88);
+    w.bool(m.update);
+  }
+  if (m.answer !== undefined) {
+    w.tag(98);
+    const at = w.begin();
+    writeUpdateAnswerRow(w, m.answer);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.SignalRow` up to `end`, which is the reader's limit. */
@@ -1929,6 +2039,8 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
   let contentDigest: Uint8Array = EMPTY_BYTES;
   let takenEarlier: boolean = false;
   let from: ObligationSourceShape | undefined;
+  let update: boolean = false;
+  let answer: UpdateAnswerRowShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1963,6 +2075,13 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
         from = readObligationSource(r, r.enter());
         r.leave(end);
         break;
+      case 88:
+        update = r.bool();
+        break;
+      case 98:
+        answer = readUpdateAnswerRow(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1978,6 +2097,8 @@ export function readSignalRow(r: WireReader, end: number): SignalRowShape {
     contentDigest,
     takenEarlier,
     from,
+    update,
+    answer,
   };
 }
 
