@@ -20,7 +20,7 @@ const refusals: readonly (readonly [Rejection, string])[] = [
   [
     {
       reason: "PAWL_OVERLOADED",
-      message: "Expected room, but there is none.",
+      message: "Expected room, but there is none. Next: ….",
       detail: { case: "overloaded", value: { resource: "inbox", bound: "8 MiB" } },
       retryAfterMs: 500,
     },
@@ -29,20 +29,23 @@ const refusals: readonly (readonly [Rejection, string])[] = [
   [
     {
       reason: "PAWL_DISK_LOW",
-      message: "Expected room on the disk, but there is little.",
+      message: "Expected room on the disk, but there is little. Next: ….",
       retryAfterMs: 10_000,
     },
     "RESOURCE_EXHAUSTED PAWL_DISK_LOW",
   ],
   [
-    { reason: "PAWL_STORE_DAMAGED", message: "Expected a whole history, but it is damaged." },
+    {
+      reason: "PAWL_STORE_DAMAGED",
+      message: "Expected a whole history, but it is damaged. Next: ….",
+    },
     "DATA_LOSS PAWL_STORE_DAMAGED",
   ],
   [
-    { reason: "PAWL_UNAVAILABLE", message: "Expected …, but ….", retryAfterMs: 1_000 },
+    { reason: "PAWL_UNAVAILABLE", message: "Expected …, but …. Next: ….", retryAfterMs: 1_000 },
     "UNAVAILABLE PAWL_UNAVAILABLE",
   ],
-  [{ reason: "PAWL_INTERNAL", message: "Expected …, but …." }, "INTERNAL PAWL_INTERNAL"],
+  [{ reason: "PAWL_INTERNAL", message: "Expected …, but …. Next: …." }, "INTERNAL PAWL_INTERNAL"],
 ];
 
 describe.each(["grpc", "json"] as const)("over %s", (protocol) => {
