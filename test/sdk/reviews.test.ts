@@ -162,7 +162,9 @@ describe("a resolution", () => {
     const unknown: string = "perhaps";
     await expect(
       Reflect.apply(reviews.resolve, reviews, [shown, { choice: unknown, reason: "?" }]),
-    ).rejects.toThrow(/one of accept, done, retry, not-done, abandon, skip, fail, but it is "perhaps"/);
+    ).rejects.toThrow(
+      /one of accept, done, retry, not-done, abandon, skip, fail, but it is "perhaps"/,
+    );
   });
 });
 

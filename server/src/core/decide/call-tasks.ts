@@ -126,7 +126,7 @@ function otherCall(run: Run, known: Task, called: PlanTaskShape, ctx: DecideCont
     return conflict;
   }
   const [was, is] = [recorded[differs], called[differs]];
-  const message = `Expected task "${called.name}" to be called with the recorded ${differs} "${was}", but it is called with ${differs} "${is}". The recorded call stays; call another task under another name.`;
+  const message = `Expected task "${called.name}" to be called with the recorded ${differs} "${was}", but it is called with ${differs} "${is}". Next: call another task under another name; the recorded call stays.`;
   return { ...conflict, message };
 }
 

@@ -308,7 +308,7 @@ function waitConflict(known: Wait, wanted: WaitFor, ctx: DecideContext): Rejecti
     received: ctx.sha256(encodeUtf8(received)),
     differs: "subject",
   });
-  const message = `Expected wait "${id}" to be for ${recorded}, as is recorded, but it is for ${received}. The recorded one stays; wait for something else under another name.`;
+  const message = `Expected wait "${id}" to be for ${recorded}, as is recorded, but it is for ${received}. Next: wait for something else under another name; the recorded one stays.`;
   return { ...conflict, message };
 }
 
