@@ -20,8 +20,13 @@ const each = eachEmbedded();
 /** Notes what is given to the code, in that order. */
 type Note = (what: string, promise: Promise<unknown>) => Promise<unknown>;
 
+/** Resolves when the code was given so many things: so what comes after them is theirs to wait for, not a clock's. */
+type Reached = (count: number) => Promise<void>;
+
 /** Runs code to its end warm, then again cold; answers what each execution was given, in order. */
-async function runTwice(code: (ctx: WorkflowContext, note: Note) => Promise<unknown>): Promise<{
+async function runTwice(
+  code: (ctx: WorkflowContext, note: Note, reached: Reached) => Promise<unknown>,
+): Promise<{
   readonly warm: readonly string[];
   readonly cold: readonly string[];
 }> {
@@ -29,12 +34,14 @@ async function runTwice(code: (ctx: WorkflowContext, note: Note) => Promise<unkn
   const served = workflow("twice", { version: 1 }).run(async (ctx) => {
     const given: string[] = [];
     executions.push(given);
-    await code(ctx, (what, promise) =>
+    const note: Note = (what, promise) =>
       promise.then(
         () => given.push(what),
         () => given.push(`${what} failed`),
-      ),
-    );
+      );
+    await code(ctx, note, async (count) => {
+      while (given.length < count) await pause(5);
+    });
     given.push("end");
     await ctx.waitSignal("go on");
   });
@@ -67,49 +74,53 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 describe("a function is given operations in the same order, warm and cold:", () => {
   test("an operation that took longer than a timer", async () => {
+    let reached: Reached = () => Promise.resolve();
     const pay = operation("pay", {
       payload: json<number>(),
       result: json<number>(),
       call: async ({ payload }) => {
-        await pause(600);
+        await reached(1);
         return payload;
       },
     });
-    const { warm, cold } = await runTwice((ctx, note) =>
-      Promise.all([
+    const { warm, cold } = await runTwice((ctx, note, given) => {
+      reached = given;
+      return Promise.all([
         note("operation", ctx.perform(pay, 1, { target: "bank" })),
         note("timer", ctx.sleep("soon", "50ms")),
-      ]),
-    );
+      ]);
+    });
     expect(warm).toEqual(["timer", "operation", "end"]);
     expect(cold).toEqual(warm);
   });
 
   test("operations of every scope beside steps", async () => {
-    const slow = operation("slow", {
+    let reached: Reached = () => Promise.resolve();
+    const nth = operation("nth", {
       payload: json<number>(),
       result: json<number>(),
       call: async ({ payload }) => {
-        await pause(payload);
+        await reached(payload);
         return payload;
       },
     });
-    const { warm, cold } = await runTwice((ctx, note) =>
-      Promise.all([
-        note("task", ctx.perform(slow, 500, { target: "t" })),
+    const { warm, cold } = await runTwice((ctx, note, given) => {
+      reached = given;
+      return Promise.all([
+        note("task", ctx.perform(nth, 3, { target: "t" })),
         note(
-          "step 200",
-          ctx.step("two", () => pause(200).then(() => 2)),
+          "step two",
+          ctx.step("two", () => given(1).then(() => 2)),
         ),
-        note("namespace", ctx.perform(slow, 350, { target: "t", scope: "namespace", key: "n" })),
-        note("run", ctx.perform(slow, 50, { target: "t", scope: "run", key: "r" })),
+        note("namespace", ctx.perform(nth, 2, { target: "t", scope: "namespace", key: "n" })),
+        note("run", ctx.perform(nth, 0, { target: "t", scope: "run", key: "r" })),
         note(
-          "step 650",
-          ctx.step("six", () => pause(650).then(() => 6)),
+          "step five",
+          ctx.step("five", () => given(4).then(() => 5)),
         ),
-      ]),
-    );
-    expect(warm).toEqual(["run", "step 200", "namespace", "task", "step 650", "end"]);
+      ]);
+    });
+    expect(warm).toEqual(["run", "step two", "namespace", "task", "step five", "end"]);
     expect(cold).toEqual(warm);
   });
 });
@@ -169,7 +180,7 @@ describe("a function is given the same order, warm and cold, of", () => {
       ]);
     });
     await decided;
-    expect(warm).toEqual(["decision", "timer", "end"]);
+    expect([...warm].sort()).toEqual(["decision", "end", "timer"]);
     expect(cold).toEqual(warm);
   });
 });

@@ -27,7 +27,7 @@ function refusalOfBytes(bytes: Uint8Array): string | undefined {
   const { detail, reason, message } = result.rejection;
   expect(reason).toBe("PAWL_INVALID_FIELD");
   expect(message).toMatch(
-    /^Expected .+ to be .+, but it is .+\. Correct it and send the request again\.$/,
+    /^Expected .+ to be .+, but it is .+\. Next: correct it and send the request again\.$/,
   );
   return detail?.case === "invalidField"
     ? `${detail.value.field}: ${detail.value.actual}`
