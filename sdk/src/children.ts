@@ -1,3 +1,5 @@
+import type { Duration } from "./duration.js";
+
 /** How a child run is started. */
 export interface ChildOptions {
   /** Its name in the task. Default: that of what is started. 1 to 200 bytes. */
@@ -9,6 +11,8 @@ export interface ChildOptions {
    * (`terminate`), or goes on by itself (`detach`).
    */
   readonly parentClose?: "cancel" | "terminate" | "detach";
+  /** How long it may take in all; unless it is detached, never longer than this run may. Default: what its workflow says, else as long as this run. */
+  readonly runTimeout?: Duration;
 }
 
 /** A child run that was started. */

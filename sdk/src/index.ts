@@ -199,6 +199,7 @@ export { type OpenWorkflow, type Workflow, type WorkflowSpec, workflow } from ".
 export {
   type CallArguments,
   type CallOptions,
+  type ContinueArguments,
   isOk,
   type MapItem,
   type MapOptions,

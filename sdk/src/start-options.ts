@@ -28,6 +28,12 @@ export interface StartOptions {
    * 24 hours at least. Absent: a UUID for each call, so that only what the SDK itself sends again is taken for the same.
    */
   readonly requestId?: string;
+  /**
+   * How long the run may take in all, whatever it waits for, also while it is paused, through all incarnations that its function begins. Then it is stopped, what it
+   * recorded to be undone is undone, and it fails with `PAWL_RUN_TIMED_OUT`. 1 ms to 10 years. Default: what the workflow says, else no limit. A start that finds the
+   * run changes nothing about it.
+   */
+  readonly runTimeout?: Duration;
   /** For lists and people. At most 32, keys and values at most 200 bytes. */
   readonly labels?: Readonly<Record<string, string>>;
   /** W3C traceparent. Absent: the active span's, when OpenTelemetry is set up. */

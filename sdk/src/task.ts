@@ -1,4 +1,5 @@
 import type { TaskContext } from "./context.js";
+import type { Duration } from "./duration.js";
 import { checkId } from "./internal/ids.js";
 import { checkSchedule } from "./internal/plan-message.js";
 import type { JsonOrNothing } from "./rec.js";
@@ -20,6 +21,8 @@ export interface TaskRef<Sent = unknown, Output = unknown> {
   readonly schedule: ScheduleOptions;
   /** Checks what is sent. Undefined when nothing does. */
   readonly inputSchema: Schema<Sent, unknown> | undefined;
+  /** How long a run of it may take when its start does not say. Absent: for ever. */
+  readonly runTimeout?: Duration;
   /** Types only: no value at run time. */
   readonly types?: { readonly sent: Sent; readonly output: Output };
 }

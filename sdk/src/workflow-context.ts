@@ -68,11 +68,37 @@ export type CallArguments<Sent> = [Sent] extends [undefined]
   ? [input?: undefined, options?: CallOptions]
   : [input: NoInfer<Sent>, options?: CallOptions];
 
+/** What the next incarnation of a run is begun with: what the workflow takes. */
+export type ContinueArguments<Sent> = unknown extends Sent
+  ? unknown[]
+  : [Sent] extends [undefined]
+    ? [input?: undefined]
+    : [input: NoInfer<Sent>];
+
 /**
  * One execution of a workflow function. It begins again from its top whenever its process or its memory is lost, and is given everything that was recorded, in
  * the order in which it was given the first time; so everything it awaits must come from here.
  */
-export interface WorkflowContext extends Omit<TaskContext, "dependencies" | "dependency"> {
+export interface WorkflowContext<Sent = unknown> extends WorkingContext {
+  /**
+   * Ends this incarnation of the run and begins the next one with this input, in one step: for what goes on for long or for ever, so that its records do not grow
+   * with it. Never resolves: the code is dropped as when it waits. Names, steps, operation keys, timers and questions are new then; labels, the run's timeout, whoever waits for the run, and
+   * signals that were not taken go over. Tasks that it called are cancelled, children end as `parentClose` says. Only in a run's own function.
+   *
+   * @throws PawlError `PAWL_OPEN_CALLS` while steps or operations have not ended; Rejected `PAWL_OPERATIONS_UNSETTLED`, `PAWL_PROPOSALS_OPEN`,
+   *   `PAWL_ROLLBACKS_RECORDED` when something is left that the next incarnation could not see to, `PAWL_ILLEGAL_TRANSITION` in a workflow that another one
+   *   called. The code may go on then.
+   */
+  continueAsNew(...input: ContinueArguments<Sent>): Promise<never>;
+  /**
+   * True once the code has begun 10,000 `ctx` calls in this incarnation: a good time to continue as new. It follows from the code alone, so it is the same at each
+   * place however often the code runs again.
+   */
+  readonly continueSuggested: boolean;
+}
+
+/** What a workflow function may do while it is at work. */
+export interface WorkingContext extends Omit<TaskContext, "dependencies" | "dependency"> {
   /**
    * Calls a task: it joins the run, and any worker that serves it gets it, in any language. Its result is recorded.
    *

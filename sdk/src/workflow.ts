@@ -1,6 +1,8 @@
+import type { Duration } from "./duration.js";
 import { DefinitionInvalid } from "./errors.js";
 import { checkId } from "./internal/ids.js";
 import { checkSchedule } from "./internal/plan-message.js";
+import { readRunTimeout } from "./internal/run-timeout.js";
 import type { JsonOrNothing } from "./rec.js";
 import type { Schema } from "./schema.js";
 import type { ServedTask, TaskHandler, TaskRef } from "./task.js";
@@ -18,6 +20,8 @@ export interface WorkflowSpec<Sent, Input, Returned, Output>
    * Default `review`.
    */
   readonly unvisited?: "review" | "allow";
+  /** How long a run of it may take in all when its start does not say: see `StartOptions.runTimeout`. Default: no limit. */
+  readonly runTimeout?: Duration;
   /** Checks and transforms the input, at the worker. A refusal is final. Absent: it takes none. */
   readonly input?: Schema<Sent, Input>;
   /** Checks and transforms what the function returns. Absent: `run` infers it, and only JSON is admitted. */
@@ -27,14 +31,16 @@ export interface WorkflowSpec<Sent, Input, Returned, Output>
 /** A workflow with a declared output. */
 export interface Workflow<Sent, Input, Returned, Output> extends TaskRef<Sent, Output> {
   /** Serves the workflow with an ordinary async function. */
-  run(code: (ctx: WorkflowContext, input: Input) => Promise<Returned>): ServedTask<Sent, Output>;
+  run(
+    code: (ctx: WorkflowContext<Sent>, input: Input) => Promise<Returned>,
+  ): ServedTask<Sent, Output>;
 }
 
 /** A workflow whose output is what its function returns. */
 export interface OpenWorkflow<Sent, Input> extends TaskRef<Sent, unknown> {
   /** Serves the workflow; the output must be JSON, or nothing. */
   run<Returned>(
-    code: (ctx: WorkflowContext, input: Input) => Promise<Returned> & JsonOrNothing<Returned>,
+    code: (ctx: WorkflowContext<Sent>, input: Input) => Promise<Returned> & JsonOrNothing<Returned>,
   ): ServedTask<Sent, Returned>;
 }
 
@@ -57,7 +63,7 @@ export function workflow(
   name: string,
   spec: WorkflowSpec<unknown, unknown, unknown, unknown>,
 ): Workflow<unknown, unknown, unknown, unknown> {
-  const { version, input, output, unvisited = "review", ...schedule } = spec;
+  const { version, input, output, runTimeout, unvisited = "review", ...schedule } = spec;
   if (!Number.isInteger(version) || version < 1 || version > 1_000_000) {
     throw new DefinitionInvalid(
       `Expected the version of workflow "${name}" to be a whole number from 1 to 1,000,000, but it is ${version}. Begin with 1.`,
@@ -69,7 +75,9 @@ export function workflow(
     );
   }
   checkSchedule(schedule, `workflow "${name}"`);
+  if (runTimeout !== undefined) readRunTimeout(runTimeout);
   const ref: TaskRef = {
+    ...(runTimeout === undefined ? {} : { runTimeout }),
     type: "task",
     name: checkId(name, "the name of a workflow"),
     kind: checkId(`${name}@${version}`, "the name of a workflow with its version"),

@@ -27,6 +27,8 @@ function faulted(heard: string[]): Scenario {
     outcomeCame: () => undefined,
     proposalMoved: () => undefined,
     obliged: () => undefined,
+
+    deadlineMoved: () => undefined,
     runClosed: () => undefined,
   };
   const plan = planOf({ ready: {}, held: {}, backoff: {}, done: {}, blocked: { needs: ["held"] } });

@@ -38,6 +38,8 @@ function announced(given: readonly EventBody[], ...events: readonly EventBody[])
     outcomeCame: () => undefined,
     proposalMoved: () => undefined,
     obliged: () => undefined,
+
+    deadlineMoved: () => undefined,
     runClosed: () => heard.push("closed"),
   };
   const scenario = Scenario.started(

@@ -55,6 +55,8 @@ describe("a task that needs others", () => {
       outcomeCame: () => undefined,
       proposalMoved: () => undefined,
       obliged: () => undefined,
+
+      deadlineMoved: () => undefined,
       runClosed: () => undefined,
     };
     const names = Array.from({ length: 20 }, (_, number) => `t${number}`);

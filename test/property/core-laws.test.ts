@@ -96,7 +96,9 @@ describe("however often a run is started", () => {
       const requests: string[] = [];
       let incarnation = 1;
       for (const { body, meta } of machine.events) {
-        if (body.case === "runRestarted") {
+        if (body.case === "runContinued") {
+          expect(body.value.incarnation).toBe(++incarnation);
+        } else if (body.case === "runRestarted") {
           expect(body.value.incarnation).toBe(++incarnation);
           requests.push(body.value.requestId);
           expect(meta.number).toBeGreaterThan(1);

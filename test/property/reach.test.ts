@@ -71,6 +71,8 @@ function noteMessage({ publishes, answers, failure }: StepRecordedShape, said: S
 const allEvents = [
   "runStarted",
   "runRestarted",
+  "runContinued",
+  "runTimedOut",
   "rollbackBegan",
   "taskLeased",
   "leaseEnded",

@@ -158,6 +158,7 @@ const unsettled: Scene = async (director) => {
 const load = {
   ...{ runs: 1, ledgerCallers: 0, cancelShare: 0, terminateShare: 0, runPauseEveryMs: 0 },
   ...{ messageEveryMs: 0, restarts: 0, restartEveryMs: 0, hasPerson: true },
+  ...{ continueShare: 0, runTimeoutMs: 0 },
 };
 
 /** A room with nobody in it but who is in the scene. */

@@ -1,7 +1,6 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { GuardValue, OperationRequest } from "@pawl/proto/v1/operation_pb.js";
-import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type {
   ChildItem,
@@ -29,14 +28,13 @@ import {
   proposeRequest,
   readProposal,
 } from "./approve.js";
-import type { AttemptPort } from "./attempt-port.js";
-import { type AttemptState, never } from "./attempt-state.js";
+import type { AttemptContextOptions } from "./attempt-context-options.js";
+import { never } from "./attempt-state.js";
 import { childCall, childItem, readChild } from "./children.js";
 import { decodePayload } from "./codec.js";
 import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
 import { encodeProgress } from "./encode-progress.js";
-import type { Lease } from "./lease.js";
 import { Names, placeInCode, STEP_FRAMES } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
@@ -54,22 +52,8 @@ import {
 } from "./tell-run.js";
 import { type Origin, originOf } from "./trace-spans.js";
 import { askCall, readAnswer, readSignal, signalCall } from "./wait-calls.js";
-import { type Suspension, type WaitCall, Waits } from "./waits.js";
+import { type WaitCall, Waits } from "./waits.js";
 import type { ItemAnswer } from "./work-item.js";
-
-/** What a context is made of. */
-export interface AttemptContextOptions {
-  /** The offer, with everything that was stored apart brought in. */
-  readonly offer: Offer;
-  readonly lease: Lease;
-  readonly state: AttemptState;
-  readonly port: AttemptPort;
-  readonly ledger: Ledger;
-  /** Brings in content that is stored apart. */
-  readonly load: (payload: Payload | undefined) => Promise<Payload | undefined>;
-  /** Called once, when the attempt is to be given back. */
-  readonly onSuspend: (suspension: Suspension) => void;
-}
 
 /** The `ctx` of one attempt. */
 export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate"> {

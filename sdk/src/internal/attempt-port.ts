@@ -46,6 +46,8 @@ export interface AttemptPort {
   progress(lease: Lease, progress: Payload): void;
   /** Sends live output. */
   emit(lease: Lease, item: EmitItem): void;
+  /** Ends the attempt and begins the next incarnation of its run; resolves with the kernel's answer. */
+  continueRun(lease: Lease, input: Payload | undefined): Promise<ItemAnswer>;
   /** Calls tasks, and gives up earlier calls; resolves with the kernel's answer. */
   call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer>;
   /** Begins waits while the lease stays; resolves with the kernel's answer. */

@@ -7,22 +7,23 @@ import type {
   WaitOutcome,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { Cancelled, Draining } from "../abort-reasons.js";
-import { PawlError } from "../errors.js";
 import { Later } from "../retry-errors.js";
 import type { ServedTask } from "../task.js";
 import { RecordMismatch } from "../workflow-errors.js";
-import type { AttemptContextOptions } from "./attempt-context.js";
+import type { AttemptContextOptions } from "./attempt-context-options.js";
 import type { AttemptPort } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { Execution, type Rest } from "./execution.js";
 import { tangible, toFailure } from "./failure.js";
+import { ContinuingContext } from "./functions/continuing-context.js";
 import { FittedContext } from "./functions/fitted-context.js";
 import { FunctionContext } from "./functions/function-context.js";
 import { rollBack } from "./functions/roll-back.js";
 import type { WarmCopy } from "./functions/warm-copies.js";
 import type { Lease } from "./lease.js";
 import { MessageContext } from "./message-context.js";
+import { openCallsError } from "./open-calls.js";
 import type { Ledger } from "./perform.js";
 import { boundText } from "./text.js";
 import { inAttemptSpan } from "./trace-spans.js";
@@ -118,12 +119,14 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
     const left = ctx instanceof FunctionContext ? { ctx, execution } : undefined;
     return { case: "suspend", copy: left, ...ended };
   }
+  if ("continued" in ended) {
+    return { case: "nothing" }; // The kernel knows.
+  }
   const { returned } = ended;
   state.returned();
   const open = [...state.openCalls, ...ctx.unanswered];
   if (open.length > 0) {
-    const message = `Expected the handler of task "${offer.task}" to return when its calls have ended, but ${open.slice(0, 5).join(", ")} had not. Await every ctx call.`;
-    throw new PawlError("PAWL_OPEN_CALLS", message, { retryable: false });
+    throw openCallsError(offer.task, open, "return");
   }
   const what = `the output of task "${offer.task}"`;
   const output =
@@ -160,7 +163,7 @@ async function begin(options: AttemptOptions): Promise<AtWork> {
   state.seenThrough = seenBefore(offer.outcomes, offer.seenThrough);
   const execution = new Execution();
   const parts = partsOf(options, execution);
-  const ctx = served.isFunction === true ? new FittedContext(parts) : new MessageContext(parts);
+  const ctx = served.isFunction === true ? new ContinuingContext(parts) : new MessageContext(parts);
   const sent = decodePayload(offer.input, "the input");
   const input =
     served.inputSchema === undefined
@@ -180,13 +183,15 @@ function goOn({ ctx, execution }: WarmCopy, options: AttemptOptions): AtWork {
 }
 
 function partsOf(options: AttemptOptions, execution: Execution): AttemptContextOptions {
-  const { offer, lease, state, port, ledger, load } = options;
+  const { offer, lease, state, port, ledger, load, served } = options;
+  const { inputSchema } = served;
   const onSuspend = (suspension: Suspension): void => {
     // Failures of steps, before the code counts as asleep.
     lease.onSend?.();
     execution.suspend(suspension);
   };
-  return { offer, lease, state, port, ledger, load, onSuspend };
+  const onContinued = (): void => execution.continued();
+  return { offer, lease, state, port, ledger, load, inputSchema, onSuspend, onContinued };
 }
 
 /** Most bytes of the reason for which a task is given back. */

@@ -17,6 +17,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
+import { runTimeoutOf } from "./run-timeout.js";
 import { otherKind } from "./sleep.js";
 import { validate } from "./validate.js";
 import type { WaitCall } from "./waits.js";
@@ -56,6 +57,8 @@ export async function childItem(
   const item = create(ChildItemSchema, { name, workflow, plan });
   item.parentClose = closings[parentClose];
   if (key !== undefined) item.key = key;
+  const runTimeout = runTimeoutOf(definition, options.runTimeout);
+  if (runTimeout !== undefined) item.runTimeout = runTimeout;
   const payload = encodeValue(input, `the input of child "${name}"`);
   if (payload !== undefined) item.input = payload;
   return item;

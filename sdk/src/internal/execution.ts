@@ -1,8 +1,8 @@
 import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Suspension } from "./waits.js";
 
-/** How the code of an attempt came to rest: it returned, or waits. When it throws, the promise rejects. */
-export type Rest = { readonly returned: unknown } | Suspension;
+/** How the code of an attempt came to rest: it returned, waits, or has begun the next incarnation of its run. When it throws, the promise rejects. */
+export type Rest = { readonly returned: unknown } | { readonly continued: true } | Suspension;
 
 /**
  * The code of an attempt, from its first line to its end. When it waits, its task is given back; code that is kept in memory meanwhile goes on
@@ -36,6 +36,11 @@ export class Execution {
   suspend(suspension: Suspension): void {
     this.#isSuspended = true;
     this.#rest(suspension);
+  }
+
+  /** The run goes on as another incarnation: the code is dropped where it stands. */
+  continued(): void {
+    this.#rest({ continued: true });
   }
 
   /**

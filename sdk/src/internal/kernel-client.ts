@@ -32,6 +32,7 @@ import { Performance } from "./perform.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { ReviewsClient } from "./reviews-client.js";
 import { RunHandle } from "./run-handle.js";
+import { runTimeoutOf } from "./run-timeout.js";
 import { SubmitStream } from "./submit-stream.js";
 import { monotonicMs, wait } from "./time.js";
 import { currentTraceparent, traceparentOf } from "./trace.js";
@@ -197,6 +198,8 @@ export class KernelClient implements Client {
     const compiled = this.#compile(definition);
     const isOwnId = options.runId === undefined;
     const start = buildStart(compiled, input, options);
+    const runTimeout = runTimeoutOf(definition, options.runTimeout);
+    if (runTimeout !== undefined) start.runTimeout = runTimeout;
     start.wait = waits;
     const span = startSpan(start.workflow, start.runId, start.traceparent);
     if (span !== undefined && options.traceparent === undefined) {

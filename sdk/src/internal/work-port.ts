@@ -13,9 +13,11 @@ import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import {
   CallItemSchema,
   type ChildItem,
+  ContinueAsNewSchema,
   type EmitItem,
   type ObligationItem,
   ProgressItemSchema,
+  ReportItemSchema,
   StepItemSchema,
   type TaskWait,
   WaitItemSchema,
@@ -99,6 +101,16 @@ export class WorkPort implements AttemptPort {
       kind: "child",
       message: Object.assign(item, { handle, leaseVersion, correlation, seenThrough }),
     }));
+  }
+
+  continueRun(lease: Lease, input: Payload | undefined): Promise<ItemAnswer> {
+    const { handle, leaseVersion } = lease;
+    return this.#send(lease, 100 + payloadBytes(input), (correlation) => {
+      const value = create(ContinueAsNewSchema, input === undefined ? {} : { input });
+      const outcome = { case: "continueAsNew", value } as const;
+      const parts = { handle, leaseVersion, correlation, outcome };
+      return { kind: "report", message: create(ReportItemSchema, parts) };
+    });
   }
 
   call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {

@@ -57,6 +57,11 @@ export class ReplayPort implements AttemptPort {
     return this.#answer("child", toBinary(ChildItemSchema, message));
   }
 
+  /** What begins the next incarnation is not asked again. */
+  continueRun(): Promise<ItemAnswer> {
+    return never();
+  }
+
   async call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {
     const message = create(CallItemSchema, { ...named(lease), tasks, cancels });
     return this.#answer("call", toBinary(CallItemSchema, message));

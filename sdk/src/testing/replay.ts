@@ -73,6 +73,8 @@ export async function replay(
       ...{ offer, lease, state, port, ledger: port.ledger(lease) },
       load: (payload) => port.load(payload),
       onSuspend: () => undefined,
+      onContinued: () => undefined,
+      inputSchema: workflow.inputSchema,
     },
     { onIdle: () => idle.resolve(), onFresh: (what) => next.push(what) },
   );

@@ -58,6 +58,10 @@ const steps: Readonly<Record<string, Steps>> = {
     f.command("approvals list"),
   ],
   PAWL_PROPOSAL_NOT_FOUND: (f) => [f.command("approvals list")],
+  PAWL_PROPOSALS_OPEN: (f) => [
+    "Decide what is proposed, or withdraw it, before the run continues as new.",
+    f.command("approvals list"),
+  ],
   PAWL_QUERY_NOT_FOUND: () => [
     "Ask again later, or list what is published: pawl run query RUN, without a name.",
   ],
@@ -66,6 +70,9 @@ const steps: Readonly<Record<string, Steps>> = {
     f.command("info"),
   ],
   PAWL_REVIEW_NOT_FOUND: (f) => [f.command("reviews list")],
+  PAWL_ROLLBACKS_RECORDED: () => [
+    "Do what may have to be undone in a workflow that is called, and await it before the run continues as new.",
+  ],
   PAWL_RUN_EXISTS: () => ["Use another id, or start without --on-existing refuse."],
   PAWL_RUN_NOT_FOUND: (f) => [f.command("run list")],
   PAWL_RUN_OVER: (f) => [

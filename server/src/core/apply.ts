@@ -11,10 +11,12 @@ import { applyOperationEvent } from "./apply/operations.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyRollbackBegan } from "./apply/rollback-began.js";
+import { applyRunContinued } from "./apply/run-continued.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunRestarted } from "./apply/run-restarted.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
+import { applyRunTimedOut } from "./apply/run-timed-out.js";
 import { applySignalReceived } from "./apply/signals.js";
 import { applyStepRecorded } from "./apply/step-recorded.js";
 import { applyTaskChanged } from "./apply/task-changed.js";
@@ -209,7 +211,7 @@ function applyToRun(
       applyRunClosed(run, body.value, meta, hooks);
       break;
     case "runFaulted":
-      applyRunFaulted(run, body.value);
+      applyRunFaulted(run, body.value, hooks);
       break;
     case "taskChanged":
       applyTaskChanged(run, body.value, meta, hooks);
@@ -236,6 +238,12 @@ function applyToRun(
       break;
     case "runRestarted":
       applyRunRestarted(run, body.value, meta, hooks);
+      break;
+    case "runContinued":
+      applyRunContinued(run, body.value, meta, hooks);
+      break;
+    case "runTimedOut":
+      applyRunTimedOut(run, body.value, meta, hooks);
       break;
     case "runStarted":
     case "storeCreated":

@@ -13,6 +13,7 @@ import type {
 } from "./command/proposal-commands.js";
 import type {
   CancelRun,
+  ExpireRun,
   PauseRun,
   ResolveReview,
   ResumeRun,
@@ -24,6 +25,7 @@ import type {
   ChangeTask,
   CompleteTask,
   ConfirmCancel,
+  ContinueRun,
   EndLease,
   FailTask,
   FireDeadline,
@@ -62,6 +64,7 @@ export type {
 } from "./command/proposal-commands.js";
 export type {
   CancelRun,
+  ExpireRun,
   LeaseName,
   PauseRun,
   ResolveReview,
@@ -74,6 +77,7 @@ export type {
   ChangeTask,
   CompleteTask,
   ConfirmCancel,
+  ContinueRun,
   EndLease,
   FailTask,
   FireDeadline,
@@ -103,6 +107,7 @@ export type Command =
   | CompleteTask
   | FailTask
   | ConfirmCancel
+  | ContinueRun
   | SuspendTask
   | DeclareWaits
   | CallTasks
@@ -118,6 +123,7 @@ export type Command =
   | ResumeRun
   | CancelRun
   | TerminateRun
+  | ExpireRun
   | ResolveReview
   | ProposeAction
   | DecideProposal

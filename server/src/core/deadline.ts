@@ -2,6 +2,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { mustStop } from "./lease-standing.js";
 import type { TaskSpec } from "./plan/task-spec.js";
 import type { Run, Task } from "./state.js";
+import { isRunOpen } from "./transitions.js";
 
 /**
  * When something about this task is due next, in ms since the Unix epoch; undefined when nothing is.
@@ -13,6 +14,17 @@ export function nextDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | u
   }
   const own = ownDeadlineMs(run, task, spec);
   return task.openWaits.length === 0 ? own : earliest(own, waitDeadlineMs(run, task));
+}
+
+/**
+ * When a run is ended if it is still open; undefined: never, or not by that any more. A pause does not hold it up. One that was asked to stop stops already, and one that
+ * is set aside waits for a person.
+ */
+export function runDeadlineMs(
+  run: Pick<Run, "deadline" | "status" | "fault" | "cancelRequestedAtMs">,
+): number | undefined {
+  const isActing = isRunOpen(run.status) && run.fault === "" && run.cancelRequestedAtMs === 0;
+  return isActing ? run.deadline?.atMs : undefined;
 }
 
 /** When the first wait of a task is over by its own time. It ends then whatever the task does meanwhile. */

@@ -3,6 +3,7 @@ import type { DecideContext } from "./context.js";
 import { decideCallTasks } from "./decide/call-tasks.js";
 import { decideChangeTask } from "./decide/change-task.js";
 import { decideEndChild } from "./decide/children.js";
+import { decideContinueRun } from "./decide/continue-run.js";
 import { decideDecideProposal } from "./decide/decide-proposal.js";
 import { decideEndLease } from "./decide/end-lease.js";
 import {
@@ -11,6 +12,7 @@ import {
   decideWithdrawProposal,
 } from "./decide/end-proposal.js";
 import { decideCancelRun, decideTerminateRun } from "./decide/end-run.js";
+import { decideExpireRun } from "./decide/expire-run.js";
 import { decideFireDeadline } from "./decide/fire-deadline.js";
 import { decideIntendOperation } from "./decide/intend-operation.js";
 import { decideLeaseTask } from "./decide/lease-task.js";
@@ -50,6 +52,8 @@ export function decide(
       return decideFailTask(run, command, ctx);
     case "ConfirmCancel":
       return decideConfirmCancel(run, command, ctx);
+    case "ContinueRun":
+      return decideContinueRun(run, command, ctx);
     case "SendSignal":
       return decideSendSignal(run, command, ctx);
     case "ProvideInput":
@@ -80,6 +84,8 @@ export function decide(
       return decideCancelRun(run, command, ctx);
     case "TerminateRun":
       return decideTerminateRun(run, command, ctx);
+    case "ExpireRun":
+      return decideExpireRun(run, ctx);
     case "ResolveReview":
       return decideResolveReview(run, command, ctx);
     case "ProposeAction":

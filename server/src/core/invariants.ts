@@ -3,6 +3,7 @@ import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { findByTaskViolations } from "./invariants/by-task.js";
 import { findCallViolations, findLeftCalls } from "./invariants/calls.js";
+import { findIncarnationViolations } from "./invariants/incarnations.js";
 import { findMessageViolations, findUnfinishedMessages } from "./invariants/messages.js";
 import { findObligationViolations, findUnheardAnswers } from "./invariants/obligations.js";
 import { findOperationViolations, findReviewViolations } from "./invariants/operations.js";
@@ -27,6 +28,7 @@ export type { Violation } from "./invariants/violation.js";
 export function findViolations(run: Run): readonly Violation[] {
   return [
     ...findRunViolations(run),
+    ...findIncarnationViolations(run),
     ...findTaskViolations(run),
     ...findCallViolations(run),
     ...findByTaskViolations(run),

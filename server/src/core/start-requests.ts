@@ -6,7 +6,7 @@ export interface StartRequest {
 }
 
 /** How long the request that began an incarnation is remembered at least, in ms; the last one is as long as its run is. */
-const rememberedMs = 24 * 60 * 60 * 1000;
+export const rememberedMs: number = 24 * 60 * 60 * 1000;
 
 /** No request: shared by all runs without one. */
 export const noRequests: readonly StartRequest[] = [];

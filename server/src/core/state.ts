@@ -1,5 +1,5 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import type { ObligationSourceShape } from "@pawl/proto/log/v1/event_wire.js";
+import type { ObligationSourceShape, RunDeadlineShape } from "@pawl/proto/log/v1/event_wire.js";
 
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 
@@ -139,6 +139,20 @@ export interface MutableRun {
   openChildren: Set<number>;
   /** Derived: those among them whose parent, this run, has ended or begun once more: they are to be ended. */
   strayChildren: Set<number>;
+  /** When it is ended if it is still open; undefined: never. */
+  deadline: RunDeadlineShape | undefined;
+  /** True once its deadline has passed and it was stopped for that. */
+  timedOut: boolean;
+  /** How its function began this incarnation; undefined when it did not. */
+  continued: Continued | undefined;
+}
+
+/** That the function of a run began its present incarnation. */
+export interface Continued {
+  /** The lease that it held before. */
+  readonly leaseVersion: number;
+  /** The input of the start, which the fingerprint is of. */
+  readonly startInput: Uint8Array | undefined;
 }
 
 /** That a run is paused. */

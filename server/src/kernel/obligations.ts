@@ -1,5 +1,5 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
-import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
+import { ObligationStatus, ParentClose } from "@pawl/proto/v1/obligation_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import type { PlanSource } from "../core/apply.js";
 import type { Caller } from "../core/caller.js";
@@ -280,21 +280,23 @@ function commandOf(
   }
 }
 
-/** A child takes over its parent's trace. */
+/** A child takes over its parent's trace, and unless it is detached ends with it at the latest. */
 function startOf(
-  { namespace, traceparent }: Run,
+  { namespace, traceparent, deadline }: Run,
   { runId, order }: Obligation["declaration"],
   { parent, plans }: { readonly parent: StartRun["parent"]; readonly plans: PlanSource },
 ): StartRun | undefined {
   if (order.case !== "child" || order.value.plan === undefined) {
     return undefined;
   }
-  const { workflow, plan, input, fingerprint } = order.value;
+  const { workflow, plan, input, fingerprint, parentClose, runTimeoutMs } = order.value;
   return {
     ...{ kind: "StartRun", namespace, runId, workflow, input, fingerprint, traceparent, parent },
     plan: plans(plan),
     labels: [],
     onExisting: OnExisting.ATTACH,
     requestId: "",
+    runTimeoutMs: runTimeoutMs === 0 ? undefined : runTimeoutMs,
+    deadlineMs: parentClose === ParentClose.DETACH ? undefined : deadline?.atMs,
   };
 }

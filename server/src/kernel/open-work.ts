@@ -3,7 +3,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ApplyHooks } from "../core/apply/hooks.js";
 import { announceObligations } from "../core/apply/obligations.js";
 import type { Command, LeaseName, StartRun } from "../core/command.js";
-import { nextDeadlineMs } from "../core/deadline.js";
+import { nextDeadlineMs, runDeadlineMs } from "../core/deadline.js";
 import { limits } from "../core/limits.js";
 import { specOf } from "../core/plan/change-spec.js";
 import { plannedSpec, taskNumber } from "../core/plan/tasks-of-run.js";
@@ -23,6 +23,8 @@ import type { Session } from "./session.js";
 
 /** Stands for a task in the deadline of a run's proposals: no plan has so many. */
 const proposalsSlot = tasksPerRun - 1;
+/** The same in the deadline of the run itself. */
+const runSlot = tasksPerRun - 2;
 
 /** What open work needs of the loop. */
 export interface OpenWorkParts {
@@ -175,6 +177,7 @@ export class OpenWork {
     const { run, number } = resident;
     this.current = number;
     this.#rearmProposals(run);
+    this.#rearmRun(run);
     announceObligations(run, this.hooks);
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
@@ -270,6 +273,7 @@ export class OpenWork {
       cancelAsked: (run, task) => this.#cancelAsked(run, task),
       outcomeCame: (run, task) => this.#outcomeCame(run, task),
       proposalMoved: (run) => this.#rearmProposals(run),
+      deadlineMoved: (run) => this.#rearmRun(run),
       runClosed: () => {
         this.#parts.closed(this.current);
         this.output.touch(this.current, undefined);
@@ -289,6 +293,10 @@ export class OpenWork {
   /** One deadline for all open proposals of a run: when the first of them is over. */
   #rearmProposals(run: MutableRun): void {
     this.#armOrDisarm(proposalsSlot, nextExpiryMs(run));
+  }
+
+  #rearmRun(run: MutableRun): void {
+    this.#armOrDisarm(runSlot, runDeadlineMs(run));
   }
 
   #armOrDisarm(slot: number, dueMs: number | undefined): void {
@@ -312,10 +320,7 @@ export class OpenWork {
     const key = run * tasksPerRun + task;
     if (this.#armed.get(key) === deadline) {
       this.#armed.delete(key);
-      this.#parts.command(
-        run,
-        task === proposalsSlot ? { kind: "ExpireProposals" } : { kind: "FireDeadline", task },
-      );
+      this.#parts.command(run, dueCommand(task));
     }
   }
 
@@ -365,5 +370,17 @@ export class OpenWork {
         plannedSpec(run, task)?.cancelGraceMs ?? limits.cancelGraceMsDefault,
       );
     }
+  }
+}
+
+/** What is decided when a deadline is due. */
+function dueCommand(slot: number): Command {
+  switch (slot) {
+    case proposalsSlot:
+      return { kind: "ExpireProposals" };
+    case runSlot:
+      return { kind: "ExpireRun" };
+    default:
+      return { kind: "FireDeadline", task: slot };
   }
 }

@@ -37,7 +37,7 @@ const started = (parentClose: ParentClose = ParentClose.CANCEL): EventBody =>
       case: "child",
       value: {
         ...{ workflow: "w", plan: plan.bytes, input: payload(1) },
-        ...{ fingerprint: fingerprint(4), parentClose },
+        ...{ fingerprint: fingerprint(4), parentClose, runTimeoutMs: 0 },
       },
     },
   });

@@ -132,6 +132,8 @@ describe("in a paused run what is reported counts, and nothing is offered", () =
       outcomeCame: () => undefined,
       proposalMoved: () => undefined,
       obliged: () => undefined,
+
+      deadlineMoved: () => undefined,
       runClosed: () => {},
     };
     const plan = planOf({ a: {}, b: { needs: ["a"] } });

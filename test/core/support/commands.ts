@@ -11,6 +11,7 @@ import type {
   ChangeTask,
   CompleteTask,
   ConfirmCancel,
+  ContinueRun,
   DeclareWaits,
   EndChild,
   EndLease,
@@ -218,7 +219,7 @@ export function startChild(
   const order = {
     case: "child",
     ...{ workflow: "w", plan: planOf({ only: {} }, "only").bytes },
-    ...{ input: payload(1), fingerprint: fingerprint(4), parentClose },
+    ...{ input: payload(1), fingerprint: fingerprint(4), parentClose, runTimeoutMs: 0 },
   } as const;
   return makeObligation(leaseVersion, { name: "part", runId: "", order, ...parts });
 }
@@ -383,4 +384,9 @@ export function resolveReview(
     reason: "looked",
     ...parts,
   };
+}
+
+/** Continues the run as new, with input 2, from its only task. */
+export function continueRun(leaseVersion: number, parts: Partial<ContinueRun> = {}): ContinueRun {
+  return { kind: "ContinueRun", task: 0, leaseVersion, input: payload(2), ...parts };
 }

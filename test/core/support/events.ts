@@ -435,3 +435,19 @@ export function runClosed(
 export function runFaulted(): Event<"runFaulted"> {
   return { case: "runFaulted", value: { command: "CompleteTask", error: "boom" } };
 }
+
+/** The function in task 0 continued the run as new, with input 2. */
+export function runContinued(
+  incarnation: number,
+  leaseVersion: number,
+  parts: Partial<EventValue<"runContinued">> = {},
+): Event<"runContinued"> {
+  const value = { incarnation, task: 0, leaseVersion, attempt: 1, input: payload(2), ...parts };
+  return { case: "runContinued", value };
+}
+
+/** The run took longer than its timeout of 1 s. */
+export function runTimedOut(): Event<"runTimedOut"> {
+  const reason = "It took longer than its run timeout of 1 s.";
+  return { case: "runTimedOut", value: { reason } };
+}

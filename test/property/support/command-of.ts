@@ -43,6 +43,10 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
           TaskStatus.SUSPENDED,
         ]),
       };
+    case "expireRun":
+      return { kind: "ExpireRun" };
+    case "continue":
+      return { kind: "ContinueRun", ...leaseOf(run, move), input: payload(move.content) };
     case "complete":
     case "fail":
     case "confirmCancel":

@@ -32,7 +32,7 @@ class Judge {
   private readonly reviews = new Map<number, number>();
 
   hear({ body, meta }: Recorded): void {
-    if (body.case === "runRestarted") {
+    if (body.case === "runRestarted" || body.case === "runContinued") {
       // Numbers begin anew, and so do keys.
       this.operations.clear();
       this.reviews.clear();

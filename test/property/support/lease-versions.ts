@@ -34,7 +34,10 @@ export class LeaseVersions {
   #base = 0;
 
   hear(body: Body): void {
-    if (body.case === "runRestarted") {
+    if (body.case === "runContinued") {
+      expect(body.value.leaseVersion).toBe(this.#last.get(body.value.task));
+    }
+    if (body.case === "runRestarted" || body.case === "runContinued") {
       this.#base = Math.max(this.#base, ...this.#last.values());
       this.#last.clear();
     } else if (body.case === "taskLeased") {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 const verbs = [
   "lease",
   "complete",
+  "continue",
   "fail",
   "confirmCancel",
   "endLease",
@@ -30,6 +31,7 @@ const verbs = [
   "withdraw",
   "revoke",
   "expire",
+  "expireRun",
 ] as const;
 /** What a move does. */
 export type Verb = (typeof verbs)[number];
@@ -54,6 +56,7 @@ export interface Move {
 const weights: Readonly<Record<Verb, number>> = {
   lease: 14,
   complete: 6,
+  continue: 4,
   fail: 5,
   confirmCancel: 2,
   endLease: 6,
@@ -81,6 +84,7 @@ const weights: Readonly<Record<Verb, number>> = {
   withdraw: 1,
   revoke: 1,
   expire: 2,
+  expireRun: 2,
 };
 
 function moveArbitrary(allowed: readonly Verb[]): fc.Arbitrary<Move> {

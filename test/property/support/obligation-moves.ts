@@ -51,6 +51,7 @@ function orderOf({ pick, content }: Move): ObligationOrder {
         ...{ case: "child", workflow: "w", plan: childPlan, input: payload(content) },
         fingerprint: fingerprint(content),
         parentClose: oneOf([ParentClose.CANCEL, ParentClose.TERMINATE, ParentClose.DETACH], pick),
+        runTimeoutMs: 0,
       };
   }
 }

@@ -49,6 +49,7 @@ export function startOf(chosen: CompiledPlan): StartRun {
     onExisting: OnExisting.UNSPECIFIED,
     requestId: "",
     // Those of one plan are children of another run.
+    runTimeoutMs: chosen === plans[2] ? 120_000 : undefined,
     parent: chosen === plans[1] ? { run: 3, obligation: 1, runId: "parent" } : undefined,
   };
 }

@@ -1,8 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import { long, lost, noRun, unknownRun, type World } from "./error-case.js";
-import { json, leaseRef, oneTask } from "./fixtures.js";
+import { json, leasedRun, leaseRef, oneTask } from "./fixtures.js";
 import type { RpcClient } from "./rpc-client.js";
 
 const { method: run } = RunService;
@@ -87,6 +88,18 @@ export const itemCases: readonly ItemCase[] = [
     name: "ReportOutputs",
     expected: "PAWL_OPERATIONS_UNSETTLED",
     run: (client, { open }) => report(client, [{ ...leaseRef(open), ...output }]),
+  },
+  {
+    name: "ReportOutputs",
+    expected: "PAWL_PROPOSALS_OPEN",
+    run: async (client) => {
+      const offer = await leasedRun(client, "proposing");
+      const action = { operation: "refund", target: "till", payload: json({ cents: 12 }) };
+      const { proposeAction } = ApprovalService.method;
+      await client.unary(proposeAction, { holder: leaseRef(offer), ...action });
+      const outcome = { case: "continueAsNew", value: {} } as const;
+      return report(client, [{ ...leaseRef(offer), outcome }]);
+    },
   },
   {
     name: "RenewLeases",

@@ -117,7 +117,19 @@ export class Attempt {
       case "perform":
         await this.#perform(instruction.operation);
         break;
+      case "continue":
+        await this.#continue(instruction.incarnations);
+        break;
       case "fail":
+    }
+  }
+
+  /** Ends the attempt and begins the next incarnation of the run. */
+  async #continue(incarnations: readonly number[]): Promise<void> {
+    const { incarnation } = this.offer;
+    if (incarnations.includes(incarnation)) {
+      await this.#report({ ...this.#lease("ContinueRun"), input: payload({ after: incarnation }) });
+      throw new Stopped("its run goes on as new");
     }
   }
 
@@ -176,7 +188,7 @@ export class Attempt {
         return {
           case: "child",
           ...{ workflow: childWorkflow.name, plan: childWorkflow.plan.bytes },
-          ...{ input: told, fingerprint: fingerprintOf(runId, name), parentClose },
+          ...{ input: told, fingerprint: fingerprintOf(runId, name), parentClose, runTimeoutMs: 0 },
         };
     }
   }

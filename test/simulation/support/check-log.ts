@@ -1,6 +1,7 @@
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
+import { stateOf } from "./incarnations.js";
 import type { ShadowRun } from "./shadow-log.js";
 
 /** What a judge of its own knows of a task: it shares no code with the kernel. */
@@ -104,6 +105,11 @@ export class LogJudge {
         task.isLeased = false;
         break;
       }
+      case "runContinued":
+        this.#endLease(event, body.value);
+        this.#require(!this.#isCancelled, number, "a run that nobody asked to stop");
+        this.#restart(number, body.value);
+        break;
       case "stepRecorded": {
         const { task, leaseVersion, name } = body.value;
         this.#requireLease(number, task, leaseVersion);
@@ -165,8 +171,19 @@ export class LogJudge {
         this.#once(number, `beginning by request ${body.value.requestId}`);
         break;
       case "runRestarted":
+        this.#require(this.#isOver, number, "a run that had ended");
+        this.#once(number, `beginning by request ${body.value.requestId}`);
         this.#restart(number, body.value);
+        this.#isPaused = false;
         break;
+      case "runTimedOut": {
+        const { atMs = Number.POSITIVE_INFINITY } = stateOf(this.#run, number).deadline ?? {};
+        this.#require(this.#lastMs >= atMs, number, "a run whose deadline has passed");
+        this.#require(!this.#isCancelled, number, "a run that nobody asked to stop");
+        this.#isCancelled = true;
+        this.#isPaused = false;
+        break;
+      }
       case "runFaulted":
         this.#require(false, number, `no fault of the kernel (${body.value.error})`);
         break;
@@ -175,13 +192,8 @@ export class LogJudge {
   }
 
   /** All is as in a run that begins, but for what never comes again. */
-  #restart(
-    number: number,
-    value: { readonly incarnation: number; readonly requestId: string },
-  ): void {
-    this.#require(this.#isOver, number, "a run that had ended");
+  #restart(number: number, value: { readonly incarnation: number }): void {
     this.#require(value.incarnation === this.#incarnation + 1, number, "the next incarnation");
-    this.#once(number, `beginning by request ${value.requestId}`);
     this.#incarnation = value.incarnation;
     this.#leaseVersionBase = Math.max(
       this.#leaseVersionBase,
@@ -192,7 +204,6 @@ export class LogJudge {
     this.#taskReviews.clear();
     this.#isOver = false;
     this.#isCancelled = false;
-    this.#isPaused = false;
   }
 
   #once(number: number, what: string): void {

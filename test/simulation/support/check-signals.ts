@@ -73,6 +73,7 @@ class Judge {
         break;
       }
       case "runRestarted":
+      case "runContinued":
         this.#waits = [];
         this.kept.splice(
           0,

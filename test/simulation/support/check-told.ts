@@ -137,6 +137,14 @@ function isStartRecorded(
   return isThere && isSignalled && isBegunOnce;
 }
 
+/** A report by which an attempt ends without success; in a run that was asked to stop also one that would go on as new. */
+function isStop(
+  command: Command,
+): command is Extract<Command, { kind: "FailTask" | "ConfirmCancel" | "ContinueRun" }> {
+  const { kind } = command;
+  return kind === "FailTask" || kind === "ConfirmCancel" || kind === "ContinueRun";
+}
+
 function isReportRecorded(command: Command, events: readonly EventBody[]): boolean {
   return events.some((body) => {
     switch (body.case) {
@@ -146,12 +154,15 @@ function isReportRecorded(command: Command, events: readonly EventBody[]): boole
           isOfLease(command, body.value) &&
           textOf(body.value.output) === textOf(command.output)
         );
+      case "runContinued":
+        return (
+          command.kind === "ContinueRun" &&
+          isOfLease(command, body.value) &&
+          textOf(body.value.input) === textOf(command.input)
+        );
       case "attemptFailed":
       case "taskCancelled":
-        return (
-          (command.kind === "FailTask" || command.kind === "ConfirmCancel") &&
-          isOfLease(command, body.value)
-        );
+        return isStop(command) && isOfLease(command, body.value);
       case "taskSuspended":
         return command.kind === "SuspendTask" && isOfLease(command, body.value);
       case "leaseEnded":

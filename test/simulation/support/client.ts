@@ -59,7 +59,8 @@ export class Client extends Caller {
   async #work(): Promise<void> {
     for (let number = 0; number < this.#load.runs; number++) {
       const runId = `run-${number}`;
-      const order = startOrder(runId, this.world.prng.pick(this.#workflows));
+      const begun = startOrder(runId, this.world.prng.pick(this.#workflows));
+      const order = withTimeout(begun, this.#load.runTimeoutMs);
       const answer = await this.askOne(`start ${runId}`, order);
       if (!answer.accepted) {
         this.world.complain(
@@ -159,4 +160,8 @@ export function startOrder(runId: string, workflow: Workflow): StartOrder {
       requestId: "",
     },
   };
+}
+
+function withTimeout({ target, command }: StartOrder, runTimeoutMs: number): StartOrder {
+  return { target, command: runTimeoutMs === 0 ? command : { ...command, runTimeoutMs } };
 }

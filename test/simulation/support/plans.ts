@@ -25,6 +25,8 @@ export type Instruction =
   | { readonly case: "sleep"; readonly ms: number }
   /** Fails the attempts of these incarnations. */
   | { readonly case: "fail"; readonly incarnations: readonly number[] }
+  /** Continues the run as new, in these incarnations. */
+  | { readonly case: "continue"; readonly incarnations: readonly number[] }
   /** Waits for several things at once, without its lease, until the first of them. */
   | Telling
   | { readonly case: "wait"; readonly name: string; readonly waits: readonly WaitFor[] };
@@ -93,7 +95,9 @@ export function drawWorkflow(
     const task = `t${number}`;
     const kind = `${name}.${task}`;
     const waiting = withWaits(drawCode(prng, settings, shared), waits, settings);
-    code.set(kind, withTellings(waiting, tells, settings));
+    const told = withTellings(waiting, tells, settings);
+    const goesOn = count === 1 && isContinued(name, settings);
+    code.set(kind, goesOn ? [...told, { case: "continue", incarnations: [1, 2] }] : told);
     const before = Object.keys(tasks);
     const needs = before.filter(() => prng.chance(0.4));
     const leaseMs = prng.pick([1_000, 4_000, 15_000]);
@@ -116,6 +120,16 @@ export function drawWorkflow(
     };
   }
   return { name, plan: planOf(tasks, `t${count - 1}`), code };
+}
+
+/** By its name, so that nothing else is drawn otherwise. */
+function isContinued(name: string, { load }: Settings): boolean {
+  const drawn = (fingerprintNumber(name) % 100) / 100;
+  return drawn < load.continueShare;
+}
+
+function fingerprintNumber(name: string): number {
+  return [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
 }
 
 function drawTimeouts(prng: Prng): TaskParts {

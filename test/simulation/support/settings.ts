@@ -99,6 +99,10 @@ export interface LoadSettings {
   /** How many starts, by every policy, runs get that exist; and the mean time between two of them. */
   readonly restarts: number;
   readonly restartEveryMs: number;
+  /** Share of the workflows of one task that continue their runs as new, twice. */
+  readonly continueShare: number;
+  /** How long runs may take. 0: for ever. */
+  readonly runTimeoutMs: number;
 }
 
 /** Everything that one seed draws before it begins ("swarm testing", Groce et al., ISSTA 2012: each seed leaves some faults out). */
@@ -164,6 +168,7 @@ export function drawSettings(seed: number): Settings {
       ...drawWaiting(seed),
       ...drawRestarts(seed),
       tellShare: drawTelling(seed),
+      ...drawLives(seed),
     },
   };
 }
@@ -179,6 +184,13 @@ function drawWaiting(seed: number): Pick<LoadSettings, "waitShare" | "messageEve
 function drawTelling(seed: number): number {
   const prng = new Prng(seed ^ 0x7e11);
   return prng.chance(0.6) ? 0 : prng.fraction() * 0.6;
+}
+
+/** Drawn apart like those. */
+function drawLives(seed: number): Pick<LoadSettings, "continueShare" | "runTimeoutMs"> {
+  const prng = new Prng(seed ^ 0x11fe);
+  const continueShare = prng.chance(0.5) ? 0 : 0.8;
+  return { continueShare, runTimeoutMs: prng.chance(0.8) ? 0 : prng.between(5_000, 120_000) };
 }
 
 /** Drawn apart as well. */
@@ -264,6 +276,8 @@ export const quietSettings: Settings = {
       messageEveryMs: 2_000,
       restarts: 3,
       restartEveryMs: 3_000,
+      continueShare: 0,
+      runTimeoutMs: 0,
     },
   },
 };

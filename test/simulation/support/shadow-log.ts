@@ -15,6 +15,7 @@ import {
 } from "@pawl/server/log/segment.js";
 import type { RowPut } from "@pawl/server/log/store.js";
 import { testPartition, testStoreId } from "../../support/kernel.js";
+import { begins } from "./incarnations.js";
 
 /** One run as the durable log tells it. */
 export interface ShadowRun {
@@ -116,7 +117,7 @@ export class ShadowLog {
         this.runs.set(number, run);
       } else {
         run.events.push(event);
-        if (body.case === "runRestarted") {
+        if (begins(body)) {
           run.earlier.push(copyOf(run.state));
         }
         apply(run.state, body, meta, silentHooks);

@@ -258,6 +258,11 @@ export const callLines: Readonly<Record<CtxCall, CallLine>> = {
     gives: "shown",
     points: [],
   },
+  continueAsNew: {
+    make: (ctx) => (ctx.incarnation === 1 ? ctx.continueAsNew() : Promise.resolve("went on")),
+    gives: "went on",
+    points: ["before completion"],
+  },
   log: {
     make: async (ctx) => {
       ctx.log("a line of the test");

@@ -4,6 +4,8 @@
 // are refused; a known field with a foreign wire type is skipped like an unknown one.
 
 import type { OnExisting } from "./run_service_pb.js";
+import type { DurationShape } from "../../../wire/well-known.js";
+import { readDuration, writeDuration } from "../../../wire/well-known.js";
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
@@ -27,6 +29,7 @@ export interface StartRunShape {
   signal?: StartSignalShape | undefined;
   onExisting: OnExisting;
   requestId: string;
+  runTimeout?: DurationShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StartRun`. */
@@ -79,6 +82,12 @@ export function writeStartRun(w: WireWriter, m: StartRunShape): void {
     w.tag(90);
     w.string(m.requestId);
   }
+  if (m.runTimeout !== undefined) {
+    w.tag(98);
+    const at = w.begin();
+    writeDuration(w, m.runTimeout);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StartRun` up to `end`, which is the reader's limit. */
@@ -94,6 +103,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
   let signal: StartSignalShape | undefined;
   let onExisting: OnExisting = 0;
   let requestId: string = "";
+  let runTimeout: DurationShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -132,6 +142,10 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
       case 90:
         requestId = r.string();
         break;
+      case 98:
+        runTimeout = readDuration(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -148,6 +162,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
     signal,
     onExisting,
     requestId,
+    runTimeout,
   };
 }
 

@@ -17,6 +17,8 @@ import type { RecordKind } from "./worker_service_pb.js";
 import type { OperationScope } from "./operation_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
 import { readIntentAnswer, readObservation, readOperationRequest, readReconciliation, writeIntentAnswer, writeObservation, writeOperationRequest, writeReconciliation } from "./operation_wire.js";
+import type { DurationShape } from "../../../wire/well-known.js";
+import { readDuration, writeDuration } from "../../../wire/well-known.js";
 import type { PlanTaskShape } from "./plan_wire.js";
 import { readPlanTask, writePlanTask } from "./plan_wire.js";
 import type { RejectionShape } from "./rejection_wire.js";
@@ -2466,6 +2468,7 @@ export interface ChildItemShape {
   input?: Uint8Array | undefined;
   parentClose: ParentClose;
   seenThrough: number;
+  runTimeout?: DurationShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.ChildItem`. */
@@ -2510,6 +2513,12 @@ export function writeChildItem(w: WireWriter, m: ChildItemShape): void {
     w.tag(80);
     w.varint32(m.seenThrough);
   }
+  if (m.runTimeout !== undefined) {
+    w.tag(90);
+    const at = w.begin();
+    writeDuration(w, m.runTimeout);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ChildItem` up to `end`, which is the reader's limit. */
@@ -2524,6 +2533,7 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
   let input: Uint8Array | undefined;
   let parentClose: ParentClose = 0;
   let seenThrough: number = 0;
+  let runTimeout: DurationShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2557,6 +2567,10 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
       case 80:
         seenThrough = r.varint32();
         break;
+      case 90:
+        runTimeout = readDuration(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2572,6 +2586,7 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
     input,
     parentClose,
     seenThrough,
+    runTimeout,
   };
 }
 
@@ -2663,6 +2678,7 @@ export interface ReportItemShape {
     | { case: "failure"; value: FailureShape }
     | { case: "noOutput"; value: NoOutputShape }
     | { case: "cancelled"; value: FailureShape }
+    | { case: "continueAsNew"; value: ContinueAsNewShape }
     | { case: undefined; value?: undefined };
   retryAfterMs?: number | undefined;
   runId: string;
@@ -2733,6 +2749,12 @@ export function writeReportItem(w: WireWriter, m: ReportItemShape): void {
     w.tag(98);
     w.string(item);
   }
+  if (m.outcome.case === "continueAsNew") {
+    w.tag(114);
+    const at = w.begin();
+    writeContinueAsNew(w, m.outcome.value);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ReportItem` up to `end`, which is the reader's limit. */
@@ -2787,6 +2809,10 @@ export function readReportItem(r: WireReader, end: number): ReportItemShape {
         break;
       case 98:
         unvisited.push(r.string());
+        break;
+      case 114:
+        outcome = { case: "continueAsNew", value: readContinueAsNew(r, r.enter()) };
+        r.leave(end);
         break;
       default:
         r.skip(tag);
@@ -2844,6 +2870,51 @@ export function encodeNoOutput(m: NoOutputShape): Uint8Array {
 export function decodeNoOutput(bytes: Uint8Array): NoOutputShape {
   const r = new WireReader(bytes);
   return readNoOutput(r, r.limit);
+}
+
+/** A plain `pawl.v1.ContinueAsNew`; its fields are described in worker_service_pb.ts. */
+export interface ContinueAsNewShape {
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  input?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.ContinueAsNew`. */
+export function writeContinueAsNew(w: WireWriter, m: ContinueAsNewShape): void {
+  if (m.input !== undefined) {
+    w.tag(10);
+    w.bytes(m.input);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ContinueAsNew` up to `end`, which is the reader's limit. */
+export function readContinueAsNew(r: WireReader, end: number): ContinueAsNewShape {
+  let input: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        input = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    input,
+  };
+}
+
+/** Encodes a `pawl.v1.ContinueAsNew` into bytes of its own. */
+export function encodeContinueAsNew(m: ContinueAsNewShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeContinueAsNew(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ContinueAsNew`; its bytes fields are views of `bytes`. */
+export function decodeContinueAsNew(bytes: Uint8Array): ContinueAsNewShape {
+  const r = new WireReader(bytes);
+  return readContinueAsNew(r, r.limit);
 }
 
 /** A plain `pawl.v1.TimerWait`; its fields are described in worker_service_pb.ts. */

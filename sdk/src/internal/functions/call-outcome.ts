@@ -1,6 +1,6 @@
 import type { WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { CallFailed } from "../../workflow-errors.js";
-import type { AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { decodePayload } from "../codec.js";
 import { fromFailure } from "../failure.js";
 

@@ -1,5 +1,5 @@
 import type { TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
-import type { AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "../rejection.js";
 import { misfit } from "./misfit.js";
 

@@ -11,9 +11,9 @@ import type { StartArguments, Startable } from "../../connect.js";
 import type { PerformOptions, StepScope } from "../../context.js";
 import { PawlError } from "../../errors.js";
 import type { Operation } from "../../operation.js";
-import type { VersionOptions, WorkflowContext } from "../../workflow-context.js";
+import type { VersionOptions, WorkingContext } from "../../workflow-context.js";
 import { RecordMismatch } from "../../workflow-errors.js";
-import type { AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
 import { decodePayload } from "../codec.js";
 import { checkId } from "../ids.js";
@@ -33,7 +33,7 @@ import { scopedName, scopeOf } from "./scopes.js";
 const VERSION = "$version";
 
 /** The `ctx` of a function whose code is compared with what is recorded, as it asks for one thing after the other. */
-export class FittedContext extends FunctionContext implements WorkflowContext {
+export class FittedContext extends FunctionContext implements WorkingContext {
   readonly #recorded: Recorded;
   readonly #versions = new Map<string, Promise<boolean>>();
   /** Versions of which this run has the old lines on record. */

@@ -18,9 +18,9 @@ import type {
   MapOptions,
   RollbackOptions,
   Winner,
-  WorkflowContext,
+  WorkingContext,
 } from "../../workflow-context.js";
-import type { AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
 import { checkId } from "../ids.js";
 import { MessageContext, type RecordInTurn } from "../message-context.js";
@@ -59,7 +59,7 @@ import { Turns } from "./turns.js";
 import { BYTES_BASE, bytesOf } from "./warm-bytes.js";
 
 /** The `ctx` of one execution of a workflow function. */
-export class FunctionContext extends MessageContext implements Omit<WorkflowContext, "version"> {
+export class FunctionContext extends MessageContext implements Omit<WorkingContext, "version"> {
   readonly #turns: Turns;
   #calls: Calls;
   readonly #names = new Names();

@@ -73,7 +73,11 @@ async function findOperations(
     return new Map();
   }
   const idle = defer<void>();
-  const parts = { ...options, offer: { ...offer, task }, onSuspend: () => undefined };
+  const ignore = (): void => undefined;
+  const parts = {
+    ...{ ...options, offer: { ...offer, task }, inputSchema: served.inputSchema },
+    ...{ onSuspend: ignore, onContinued: ignore },
+  };
   const ctx = new UndoingContext(parts, { onIdle: () => idle.resolve() });
   const sent = decodePayload(offer.input, "the input");
   const input =

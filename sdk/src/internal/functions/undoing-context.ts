@@ -3,19 +3,19 @@ import type { ChildOptions, ChildRun } from "../../children.js";
 import type { StartArguments, Startable } from "../../connect.js";
 import type { Operation } from "../../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
-import type { AttemptContextOptions } from "../attempt-context.js";
+import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
 import type { RecordInTurn } from "../message-context.js";
 import { quiet } from "../quiet.js";
 import type { StepToMake } from "../steps.js";
-import { FittedContext } from "./fitted-context.js";
+import { ContinuingContext } from "./continuing-context.js";
 import { orNever } from "./held-back.js";
 import { describe } from "./recorded.js";
 import type { Undoing } from "./rollbacks.js";
 import { scopedName, scopeOf } from "./scopes.js";
 
 /** The `ctx` of a function whose work is undone: it is given what was recorded, and begins nothing. */
-export class UndoingContext extends FittedContext {
+export class UndoingContext extends ContinuingContext {
   constructor(options: AttemptContextOptions, undoing: Undoing) {
     super(options, undoing);
   }
@@ -74,6 +74,10 @@ export class UndoingContext extends FittedContext {
     ...args: StartArguments<Sent, ChildOptions>
   ): Promise<ChildRun<Output>> {
     return quiet(orNever(super.startChild(definition, ...args)));
+  }
+
+  override continueAsNew(): Promise<never> {
+    return never();
   }
 
   override progress(): void {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { create, fromJsonString } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
 import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
 import {
@@ -17,7 +18,13 @@ import type { CliContext } from "../context.js";
 import { refusedBy } from "../describe-error.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
-import { addKernelOptions, enumWordOption, type KernelOptions, keyValue } from "../options.js";
+import {
+  addKernelOptions,
+  enumWordOption,
+  type KernelOptions,
+  keyValue,
+  readLength,
+} from "../options.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface StartOptions extends KernelOptions {
@@ -26,6 +33,7 @@ interface StartOptions extends KernelOptions {
   readonly id?: string;
   readonly onExisting?: OnExisting;
   readonly requestId?: string;
+  readonly runTimeout?: number;
   readonly label?: readonly (readonly [string, string])[];
 }
 
@@ -44,6 +52,11 @@ export function addRunStart(group: Command, context: CliContext): void {
       enumWordOption(OnExistingSchema),
     )
     .option(
+      "--run-timeout <length>",
+      "how long the run may take in all, such as 30d or 90s; then it fails with PAWL_RUN_TIMED_OUT (default: no limit)",
+      readLength,
+    )
+    .option(
       "--request-id <id>",
       "tells this start from a second one; give it again to send the same (default: a new UUID)",
     )
@@ -59,6 +72,7 @@ export function addRunStart(group: Command, context: CliContext): void {
         runId: options.id ?? randomUUID(),
         onExisting: options.onExisting ?? OnExisting.ATTACH,
         requestId: options.requestId ?? randomUUID(),
+        runTimeoutMs: options.runTimeout,
         labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
       }),
     );
@@ -72,12 +86,13 @@ interface Start {
   readonly runId: string;
   readonly onExisting: OnExisting;
   readonly requestId: string;
+  readonly runTimeoutMs: number | undefined;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
 }
 
 async function startRun(session: KernelSession, start: Start): Promise<void> {
   const { kernel, namespace, followUps } = session;
-  const { workflow, plan, input, runId, labels, onExisting, requestId } = start;
+  const { workflow, plan, input, runId, labels, onExisting, requestId, runTimeoutMs } = start;
   const run = {
     workflow,
     plan,
@@ -86,6 +101,7 @@ async function startRun(session: KernelSession, start: Start): Promise<void> {
     requestId,
     labels: [...labels],
     ...(input && { input }),
+    ...(runTimeoutMs === undefined ? {} : { runTimeout: durationFromMs(runTimeoutMs) }),
   };
   const { results, position } = await kernel.runs.startRuns(
     { namespace, runs: [run] },

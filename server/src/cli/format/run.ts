@@ -50,6 +50,7 @@ export function runFields(run: Run, clock: Clock): (readonly [string, string | u
     ["tasks", describeTaskCounts(run)],
     ["started", formatTime(run.startedAt, clock)],
     ["ended", run.closedAt === undefined ? undefined : formatTime(run.closedAt, clock)],
+    ["deadline", run.deadlineAt === undefined ? undefined : formatTime(run.deadlineAt, clock)],
     ["version", `${run.version} (plan version ${run.planVersion})`],
     ["namespace", run.namespace],
     ["labels", labels.sort().join(", ")],

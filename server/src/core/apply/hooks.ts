@@ -19,6 +19,8 @@ export interface ApplyHooks {
   proposalMoved(run: MutableRun, proposal: number): void;
   /** The run owes another one something, or may pay it now. */
   obliged(run: MutableRun, obligation: number): void;
+  /** When the run is ended if it is still open may be another time now. */
+  deadlineMoved(run: MutableRun): void;
   /** The run ended. */
   runClosed(run: MutableRun): void;
 }
@@ -34,5 +36,6 @@ export const silentHooks: ApplyHooks = {
   outcomeCame: ignore,
   proposalMoved: ignore,
   obliged: ignore,
+  deadlineMoved: ignore,
   runClosed: ignore,
 };

@@ -92,6 +92,7 @@ export function applyReviewResolved(
     run.version++;
     announceTasks(run, hooks);
     announceObligations(run, hooks);
+    hooks.deadlineMoved(run);
   }
   wakeWaitingTasks(run, review, meta, hooks);
 }

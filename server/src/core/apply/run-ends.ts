@@ -9,16 +9,24 @@ import { keepFailure } from "./keep.js";
 import { moveTask, taskOf } from "./move-task.js";
 import { announceObligations } from "./obligations.js";
 
-/** Somebody asked the run to stop: what nobody holds ends at once, what is leased is told. */
+/** Somebody asked the run to stop. */
 export function applyCancelRequested(
   run: MutableRun,
   event: EventValue<"cancelRequested">,
   meta: EventMeta,
   hooks: ApplyHooks,
 ): void {
+  stopRun(run, event.reason, meta, hooks);
+}
+
+/** The run is to stop: what nobody holds ends at once, what is leased is told. */
+export function stopRun(run: MutableRun, reason: string, meta: EventMeta, hooks: ApplyHooks): void {
   run.cancelRequestedAtMs = meta.atMs;
-  run.cancelReason = event.reason;
+  run.cancelReason = reason;
   run.version++;
+  if (run.deadline !== undefined) {
+    hooks.deadlineMoved(run); // It stops already.
+  }
   if (run.status === RunStatus.PAUSED) {
     // Nothing that could be offered is left, and what runs may need an effect to clean up.
     run.status = RunStatus.RUNNING;
@@ -73,11 +81,19 @@ export function applyRunClosed(
     run.rollbacksDue.delete(task); // Whoever ended it at once wants nothing of it any more.
     judgeOrphans(run, taskOf(run, task));
   }
+  if (run.deadline !== undefined) {
+    hooks.deadlineMoved(run);
+  }
   hooks.runClosed(run);
 }
 
 /** The kernel's own code failed for this run; nothing of it is offered until a person decides. */
-export function applyRunFaulted(run: MutableRun, event: EventValue<"runFaulted">): void {
+export function applyRunFaulted(
+  run: MutableRun,
+  event: EventValue<"runFaulted">,
+  hooks: ApplyHooks,
+): void {
   run.fault = `${event.command}: ${event.error}`;
   run.version++;
+  hooks.deadlineMoved(run);
 }

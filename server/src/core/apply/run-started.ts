@@ -34,6 +34,10 @@ export function applyRunStarted(
   run.eventCount = meta.number;
   run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, 0));
   run.openTasks = plan.tasks.length;
+  if (event.deadline !== undefined) {
+    run.deadline = event.deadline;
+    hooks.deadlineMoved(run);
+  }
   announceReady(run, hooks);
   return run;
 }
@@ -43,7 +47,9 @@ export function announceReady(run: MutableRun, hooks: ApplyHooks): void {
   for (const task of run.tasks) {
     if (task.status === TaskStatus.READY) {
       hooks.taskMoved(run, task.number);
-      hooks.taskReady(run, task.number);
+      if (run.status === RunStatus.RUNNING) {
+        hooks.taskReady(run, task.number);
+      }
     }
   }
 }
@@ -112,6 +118,9 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     toldParent: false,
     openChildren: none.openChildren,
     strayChildren: none.strayChildren,
+    deadline: undefined,
+    timedOut: false,
+    continued: undefined,
   };
 }
 

@@ -21,6 +21,8 @@ export type ObligationOrder =
       /** Fingerprint of the start. */
       readonly fingerprint: Uint8Array;
       readonly parentClose: ParentClose;
+      /** How long it may take, in ms. 0: as long as its parent. */
+      readonly runTimeoutMs: number;
     };
 
 /** Records that the run owes another one something. */

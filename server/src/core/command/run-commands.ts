@@ -25,6 +25,10 @@ export interface StartRun {
   readonly signal?: Omit<SendSignal, "kind" | "expectedVersion" | "from"> | undefined;
   /** The run that starts it as its child, by its obligation; absent: no run does. */
   readonly parent?: ObligationSourceShape | undefined;
+  /** How long it may take, in ms; undefined: no limit of its own. */
+  readonly runTimeoutMs?: number | undefined;
+  /** When it ends with its parent at the latest, in ms since the Unix epoch; undefined: never. */
+  readonly deadlineMs?: number | undefined;
 }
 
 /** A lease by task and version. */
@@ -56,6 +60,11 @@ export interface CancelRun {
   readonly reason: string;
   /** The obligation of the run that asks; absent: no run does. */
   readonly from?: ObligationSourceShape | undefined;
+}
+
+/** Says that the deadline of a run may have passed. Made by the kernel alone. */
+export interface ExpireRun {
+  readonly kind: "ExpireRun";
 }
 
 /** Ends a run at once. */

@@ -43,6 +43,14 @@ export interface CompleteTask {
   readonly unvisited?: readonly string[];
 }
 
+/** Reports that a run's function is done and the run goes on with another input. */
+export interface ContinueRun {
+  readonly kind: "ContinueRun";
+  readonly task: TaskRef;
+  readonly leaseVersion: number;
+  readonly input: Uint8Array | undefined;
+}
+
 /** Reports a failed attempt. */
 export interface FailTask {
   readonly kind: "FailTask";

@@ -58,6 +58,10 @@ function cancelLeftCalls(run: Run): readonly EventBody[] {
 }
 
 function closeRun(run: Run): EventBody {
+  if (run.timedOut) {
+    const failure = kernelFailure("TimedOut", "PAWL_RUN_TIMED_OUT", run.cancelReason, false);
+    return { case: "runClosed", value: { status: RunStatus.FAILED, failure, principal: "" } };
+  }
   if (run.cancelRequestedAtMs !== 0) {
     const failure = kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
     return { case: "runClosed", value: { status: RunStatus.CANCELLED, failure, principal: "" } };

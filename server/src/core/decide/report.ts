@@ -1,6 +1,7 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { CompleteTask, ConfirmCancel, FailTask } from "../command.js";
 import type { DecideContext } from "../context.js";
+import { wasContinuedBy } from "../continued.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
@@ -27,11 +28,11 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
   const { task } = found;
   const unvisited = run.cancelRequestedAtMs === 0 ? (command.unvisited ?? []) : [];
   if (!holds(task, command.leaseVersion)) {
-    return repeatedReport(task, command.leaseVersion, () =>
+    return repeatedReport(run, task, command.leaseVersion, () =>
       (task.status === TaskStatus.COMPLETED && sameContent(task.output, command.output)) ||
       (task.status === TaskStatus.NEEDS_REVIEW && unvisited.length > 0)
         ? undefined
-        : otherReport(task, found.spec.name, command.output, ctx),
+        : otherReport(task.output, found.spec.name, command.output, ctx),
     );
   }
   const unsettled = findUnsettled(run, task);
@@ -65,9 +66,9 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
   }
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
-    return repeatedReport(task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED
-        ? otherReport(task, found.spec.name, undefined, ctx)
+    return repeatedReport(run, task, command.leaseVersion, () =>
+      task.status === TaskStatus.COMPLETED || wasContinuedBy(run, task, command.leaseVersion)
+        ? otherReport(task.output, found.spec.name, undefined, ctx)
         : undefined,
     );
   }
@@ -119,9 +120,9 @@ export function decideConfirmCancel(
   }
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
-    return repeatedReport(task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED
-        ? otherReport(task, found.spec.name, undefined, ctx)
+    return repeatedReport(run, task, command.leaseVersion, () =>
+      task.status === TaskStatus.COMPLETED || wasContinuedBy(run, task, command.leaseVersion)
+        ? otherReport(task.output, found.spec.name, undefined, ctx)
         : undefined,
     );
   }
@@ -138,7 +139,8 @@ export function decideConfirmCancel(
   return accept(cancelTask(run, task, command.failure));
 }
 
-function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): EventBody[] {
+/** The attempt stopped because its run was asked to. */
+export function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): EventBody[] {
   return [
     ...doubtOpenCalls(run, task.number, task.leaseVersion),
     {
@@ -155,24 +157,30 @@ function cancelTask(run: Run, task: Task, failure: ConfirmCancel["failure"]): Ev
 
 /** A report whose lease is over: the accepted one again is fine, another one is a conflict, a stale one has lost its lease. */
 function repeatedReport(
+  run: Run,
   task: Task,
   leaseVersion: number,
   compare: () => Rejection | undefined,
 ): Decision {
   // No lease has version 0, which stands for "nothing reported".
-  if (leaseVersion === 0 || task.reportedLeaseVersion !== leaseVersion) {
+  const isReported =
+    (leaseVersion !== 0 && task.reportedLeaseVersion === leaseVersion) ||
+    wasContinuedBy(run, task, leaseVersion);
+  if (!isReported) {
     return reject(leaseLost(task, leaseVersion));
   }
   const conflict = compare();
   return conflict === undefined ? acceptExisting() : reject(conflict);
 }
 
-function sameContent(left: Uint8Array | undefined, right: Uint8Array | undefined): boolean {
+/** True for the same content, or twice none. */
+export function sameContent(left: Uint8Array | undefined, right: Uint8Array | undefined): boolean {
   return left === undefined || right === undefined ? left === right : equalBytes(left, right);
 }
 
-function otherReport(
-  task: Task,
+/** Refusal of a report that says something else than the one that was accepted from this lease. */
+export function otherReport(
+  accepted: Uint8Array | undefined,
   name: string,
   output: Uint8Array | undefined,
   ctx: DecideContext,
@@ -181,7 +189,7 @@ function otherReport(
   return fingerprintConflict({
     entity: "report",
     id: name,
-    recorded: ctx.sha256(task.output ?? none),
+    recorded: ctx.sha256(accepted ?? none),
     received: ctx.sha256(output ?? none),
     differs: "output",
   });

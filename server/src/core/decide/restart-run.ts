@@ -6,6 +6,7 @@ import type { EventBody } from "../event.js";
 import { limits } from "../limits.js";
 import { findOpenEffect } from "../open-effects.js";
 import type { Rejection } from "../rejection.js";
+import { deadlineOf } from "../run-timeout.js";
 import { freshRequests } from "../start-requests.js";
 import type { Run } from "../state.js";
 import { isRunOpen, operationStatusName } from "../transitions.js";
@@ -51,6 +52,7 @@ export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Dec
       traceparent: command.traceparent,
       principal: ctx.principal,
       requestId: command.requestId,
+      deadline: deadlineOf(command, ctx.nowMs),
     },
   };
   return accept([...ending, restarted, ...signals]);

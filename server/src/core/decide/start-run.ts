@@ -6,6 +6,7 @@ import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { fingerprintConflict, type Rejection } from "../rejection.js";
+import { deadlineOf } from "../run-timeout.js";
 import type { Run } from "../state.js";
 import { isRunOpen, runStatusName } from "../transitions.js";
 import { restartRun } from "./restart-run.js";
@@ -62,6 +63,7 @@ function startedOf(command: StartRun, ctx: DecideContext): Started {
       principal: ctx.principal,
       requestId: command.requestId,
       parent: command.parent,
+      deadline: deadlineOf(command, ctx.nowMs),
     },
   };
 }

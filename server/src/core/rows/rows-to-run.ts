@@ -99,6 +99,9 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
     failure: row.failure,
     eventCount: row.eventCount,
     fault: row.fault,
+    deadline: row.deadline,
+    timedOut: row.timedOut,
+    continued: row.continued && { startInput: undefined, ...row.continued },
   };
 }
 

@@ -154,6 +154,9 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     obligations: [],
     obligationCount: run.obligations.length,
     parent: run.parent,
+    deadline: run.deadline,
+    timedOut: run.timedOut,
+    continued: run.continued === undefined ? undefined : { ...run.continued },
   };
 }
 

@@ -13,6 +13,7 @@ export class EventIndex {
   add(body: EventBody, number: number): void {
     switch (body.case) {
       case "runRestarted":
+      case "runContinued":
         // What follows is of another incarnation, with tasks and operations of its own.
         this.#byTask.clear();
         this.#byOperation.clear();

@@ -7,6 +7,7 @@ import { specOf } from "../plan/change-spec.js";
 import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Review, Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
+import { explainDeadline, explainTimedOut } from "./explain-deadline.js";
 import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
 
@@ -40,13 +41,13 @@ export function explainRun(run: Run, from: Standpoint): string {
     case RunStatus.COMPLETED:
       return `It completed after ${formatLength(run.closedAtMs - run.startedAtMs)}: ${completedTasks(run)}.`;
     case RunStatus.FAILED:
-      return explainFailure(run);
+      return run.timedOut ? explainTimedOut(run) : explainFailure(run);
     case RunStatus.CANCELLED:
       return `It was cancelled${reasonOf(run.cancelReason)}, and what was running has ended.`;
     case RunStatus.TERMINATED:
       return `It was terminated at once${reasonOf(run.failure?.message ?? "")}.`;
     default:
-      return explainOpenRun(run, from);
+      return `${explainOpenRun(run, from)}${explainDeadline(run, from.nowMs)}`;
   }
 }
 
@@ -140,7 +141,9 @@ function explainOpenRun(run: Run, from: Standpoint): string {
   const cancelled =
     run.cancelRequestedAtMs === 0
       ? ""
-      : `Cancellation was requested${reasonOf(run.cancelReason)}. `;
+      : run.timedOut
+        ? `It is being stopped. ${run.cancelReason} `
+        : `Cancellation was requested${reasonOf(run.cancelReason)}. `;
   return `${cancelled}${sentence}${more}.`;
 }
 

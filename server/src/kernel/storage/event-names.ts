@@ -100,16 +100,17 @@ function namesOf({ run }: Resident): Names {
 class GatheredNames implements Names {
   readonly fromEvent: number;
   readonly incarnation: number;
-  readonly #tasks: CompiledPlan["tasks"];
+  /** The tasks of its plan. */
+  readonly planned: CompiledPlan["tasks"];
   readonly #keys: string[] = [];
 
   constructor(fromEvent: number, incarnation: number, tasks: CompiledPlan["tasks"]) {
     this.fromEvent = fromEvent;
     this.incarnation = incarnation;
-    this.#tasks = tasks;
+    this.planned = tasks;
   }
 
-  readonly taskName = (number: number): string => this.#tasks[number]?.name ?? "";
+  readonly taskName = (number: number): string => this.planned[number]?.name ?? "";
   readonly operationKey = (number: number): string => this.#keys[number] ?? "";
 
   /** An operation was declared. */
@@ -120,7 +121,9 @@ class GatheredNames implements Names {
 
 /** Adds what an event names to the last incarnation, or begins the next. */
 function note(names: GatheredNames[], body: EventBody, number: number, plans: PlanSource): void {
-  if (body.case === "runStarted" || body.case === "runRestarted") {
+  if (body.case === "runContinued") {
+    names.push(new GatheredNames(number, body.value.incarnation, names.at(-1)?.planned ?? []));
+  } else if (body.case === "runStarted" || body.case === "runRestarted") {
     const { plan, incarnation } = body.value;
     names.push(new GatheredNames(number, incarnation, plan === undefined ? [] : plans(plan).tasks));
   } else if (body.case === "operationIntended" && body.value.declaration !== undefined) {

@@ -1,6 +1,6 @@
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { nextDeadlineMs } from "../../core/deadline.js";
+import { nextDeadlineMs, runDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
 import { nextExpiryMs } from "../../core/proposals.js";
 import type { Input, Proposal, Run } from "../../core/state.js";
@@ -142,10 +142,10 @@ export function proposalFromValue(status: number, addressee: string): string {
   return `${status} ${addressee}`;
 }
 
-/** The answer is when the first deadline of a task is. */
+/** The answer is when the first deadline of the run or of a task of it is. */
 function indexTasks(indexed: Indexed, sink: IndexSink): number {
   const { run, partition, runNumber } = indexed;
-  let earliestMs = Number.POSITIVE_INFINITY;
+  let earliestMs = runDeadlineMs(run) ?? Number.POSITIVE_INFINITY;
   for (const task of run.tasks) {
     const spec = specOf(run, task.number);
     if (spec === undefined) {

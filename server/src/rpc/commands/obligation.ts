@@ -9,6 +9,7 @@ import { scanPayload } from "../payload-scan.js";
 import type { PlanSource } from "../plan-source.js";
 import { badField } from "../refusals.js";
 import { requireId, requireKnown, requireReason } from "../validate/fields.js";
+import { readRunTimeout } from "../validate/run-timeout.js";
 
 /** The command of one obligation, checked. Paths of fields are relative to the item. @throws RejectionError PAWL_INVALID_FIELD */
 export function obligationCommand(item: ObligationItemShape, task: TaskRef): MakeObligation {
@@ -75,6 +76,9 @@ export function childCommand(
   const content = input === undefined ? undefined : contentOfStart(input, "input");
   const start = describeStart(namespace, workflow, content);
   const fingerprint = computeFingerprint(start, sha256);
-  const order = { case: "child", workflow, plan, input, fingerprint, parentClose } as const;
+  const runTimeoutMs = readRunTimeout(item.runTimeout) ?? 0;
+  const order: MakeObligation["order"] = {
+    ...{ case: "child", workflow, plan, input, fingerprint, parentClose, runTimeoutMs },
+  };
   return { kind: "MakeObligation", task, leaseVersion, name, key, runId: "", order, seenThrough };
 }

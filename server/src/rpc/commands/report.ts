@@ -3,6 +3,7 @@ import type { ReportItemShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type {
   CompleteTask,
   ConfirmCancel,
+  ContinueRun,
   EndLease,
   FailTask,
   TaskRef,
@@ -13,27 +14,53 @@ import { badField } from "../refusals.js";
 import { requireFailure } from "../validate/failure.js";
 import { requireCount, requireNumber, requireReason, requireText } from "../validate/fields.js";
 
+/** The content that a report brings. */
+export function contentOfReport({
+  outcome,
+}: Pick<ReportItemShape, "outcome">): Uint8Array | undefined {
+  switch (outcome.case) {
+    case "output":
+      return outcome.value;
+    case "continueAsNew":
+      return outcome.value.input;
+    default:
+      return undefined;
+  }
+}
+
+/** Where that lies in the item. */
+export function pathOfContent({ outcome }: Pick<ReportItemShape, "outcome">): string {
+  return outcome.case === "continueAsNew" ? "continue_as_new.input" : "output";
+}
+
 /**
  * The command of one report, checked. Paths of fields are relative to the item.
  *
- * @param output The output as it is to be recorded: that of the item, or a reference to it when it is above the inline bound.
+ * @param content Its content as it is to be recorded: that of the item, or a reference to it when it is above the inline bound.
  * @throws RejectionError PAWL_INVALID_FIELD.
  */
 export function reportCommand(
   item: ReportItemShape,
   task: TaskRef,
-  output: Uint8Array | undefined = undefined,
-): CompleteTask | FailTask | ConfirmCancel {
+  content: Uint8Array | undefined = undefined,
+): CompleteTask | ContinueRun | FailTask | ConfirmCancel {
   const { leaseVersion, outcome, retryAfterMs } = item;
   if (retryAfterMs !== undefined) {
     requireNumber(retryAfterMs, "retry_after_ms", { min: 0, max: limits.backoffMsMax });
   }
   switch (outcome.case) {
     case "output":
-      if (output === undefined) {
+      if (content === undefined) {
         scanPayload(outcome.value, "output");
       }
-      return completion(item, task, output ?? outcome.value);
+      return completion(item, task, content ?? outcome.value);
+    case "continueAsNew": {
+      const { input } = outcome.value;
+      if (content === undefined && input !== undefined) {
+        scanPayload(input, "continue_as_new.input");
+      }
+      return { kind: "ContinueRun", task, leaseVersion, input: content ?? input };
+    }
     case "noOutput":
       return completion(item, task, undefined);
     case "failure":
@@ -51,7 +78,11 @@ export function reportCommand(
       requireFailure(outcome.value, "cancelled");
       return { kind: "ConfirmCancel", task, leaseVersion, failure: outcome.value };
     default:
-      throw badField("outcome", "one of output, failure, no_output, cancelled", "absent");
+      throw badField(
+        "outcome",
+        "one of output, failure, no_output, cancelled, continue_as_new",
+        "absent",
+      );
   }
 }
 

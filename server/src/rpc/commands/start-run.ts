@@ -8,6 +8,7 @@ import { contentOfStart } from "../content.js";
 import type { PlanSource } from "../plan-source.js";
 import { badField } from "../refusals.js";
 import { requireId, requireText } from "../validate/fields.js";
+import { readRunTimeout } from "../validate/run-timeout.js";
 import { signalParts } from "./signal.js";
 
 /** Longest W3C traceparent, in bytes. */
@@ -16,7 +17,7 @@ const traceparentBytesMax = 55;
 /**
  * The command of one start, checked; at most two hashes. Paths of fields are relative to the item.
  *
- * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent, on existing, request id.
+ * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent, on existing, request id, run timeout.
  */
 export function startCommand(item: StartRunShape, namespace: string, plans: PlanSource): StartRun {
   const { runId, workflow, input, labels, traceparent, onExisting, requestId, signal } = item;
@@ -31,6 +32,7 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
     requireText(traceparent, "traceparent", { min: 0, max: traceparentBytesMax });
   }
   requireRequestId(onExisting, requestId);
+  const runTimeoutMs = readRunTimeout(item.runTimeout);
   return {
     kind: "StartRun",
     namespace,
@@ -44,6 +46,7 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
     onExisting,
     requestId,
     signal: signal === undefined ? undefined : startSignal(signal),
+    runTimeoutMs,
   };
 }
 

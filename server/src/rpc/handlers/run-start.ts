@@ -15,6 +15,7 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import { decodeStartRun, type StartRunShape } from "@pawl/proto/v1/run_service_wire.js";
 import { encodeRunResult } from "@pawl/proto/v1/run_wire.js";
+import { originalInput } from "../../core/continued.js";
 import { limits } from "../../core/limits.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
@@ -195,7 +196,7 @@ async function reconsider(
   }
   const { target, command } = order;
   const found = await edge.kernel.view(target, (run) => ({
-    recorded: run.input,
+    recorded: originalInput(run),
     fingerprint: run.fingerprint,
     result: acceptedStart(run, true),
   }));

@@ -19,7 +19,12 @@ import type { Rejection } from "../../core/rejection.js";
 import { admit } from "../admission.js";
 import { executeAll, executeOne, type Order } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
-import { releaseCommand, reportCommand } from "../commands/report.js";
+import {
+  contentOfReport,
+  pathOfContent,
+  releaseCommand,
+  reportCommand,
+} from "../commands/report.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { scanPayload } from "../payload-scan.js";
@@ -57,8 +62,8 @@ async function reportOrder(
     const item = decodeReportItem(toBinary(ReportItemSchema, report));
     const { target, task } = leaseOf(namespace, item, "");
     reportCommand(item, task); // What is bad is not stored either.
-    const output = item.outcome.case === "output" ? item.outcome.value : undefined;
-    const admitted = await admit(edge, target, output, "output");
+    const content = contentOfReport(item);
+    const admitted = await admit(edge, target, content, pathOfContent(item));
     return { target, command: reportCommand(item, task, admitted) };
   } catch (error) {
     return rejectionOf(edge, error, "ReportOutputs") ?? internalFault();

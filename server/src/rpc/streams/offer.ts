@@ -84,8 +84,11 @@ function recordsFor(
   return isCold ? recordPage(run, number, 0, runNumber) : noRecords;
 }
 
-/** A called task has its own input or none. */
+/** A called task has its own input or none; a function that continued as new has what it continued with. */
 function inputOf(run: Run, { caller }: Task, { input }: TaskSpec): Uint8Array | undefined {
+  if (run.continued !== undefined && caller === undefined) {
+    return run.input;
+  }
   return input ?? (caller === undefined ? run.input : undefined);
 }
 

@@ -6,6 +6,7 @@ import type {
   SubmitRequestShape,
 } from "@pawl/proto/v1/run_service_wire.js";
 import type { StartRun } from "../../core/command.js";
+import { originalInput } from "../../core/continued.js";
 import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
@@ -230,7 +231,7 @@ export class SubmitItems {
     try {
       const target = targetOf(pending.namespace, pending.runId);
       const found = await edge.kernel.view(target, (run) => ({
-        recorded: run.input,
+        recorded: originalInput(run),
         fingerprint: run.fingerprint,
         existing: startedRun(correlation, run, true),
       }));

@@ -2,6 +2,7 @@ import type { WorkRequestShape } from "@pawl/proto/v1/worker_service_wire.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Target } from "../../kernel/outcome.js";
 import { admit, admitFirst, isLarge } from "../admission.js";
+import { contentOfReport, pathOfContent } from "../commands/report.js";
 import { schemasOf } from "../commands/suspend.js";
 import { jsonDocumentOf } from "../content.js";
 import type { JsonDigest } from "../digest/json-digest.js";
@@ -74,8 +75,8 @@ export function heldUpItems(request: WorkRequestShape): readonly HeldUpItem[] {
     add({ kind: "intent", item }, "operation.payload", item.operation?.payload);
   }
   for (const item of request.reports) {
-    const output = item.outcome.case === "output" ? item.outcome.value : undefined;
-    add({ kind: "report", item }, "output", output);
+    const content = contentOfReport(item);
+    add({ kind: "report", item }, pathOfContent(item), content);
   }
   const { suspends, waits, calls } = request;
   return suspends.length + waits.length + calls.length === 0

@@ -5,6 +5,7 @@ import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
+import { type IncarnationCase, partsOfIncarnation } from "./incarnation-history.js";
 import { type ObligationCase, partsOfObligation } from "./obligation-history.js";
 import { partId } from "./part-id.js";
 import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
@@ -86,6 +87,9 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "proposalDecided":
     case "proposalEnded":
       return partsOfProposal(body);
+    case "runContinued":
+    case "runTimedOut":
+      return partsOfIncarnation(body);
     default:
       return partsOfTask(body);
   }
@@ -169,7 +173,10 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
 }
 
 function partsOfTask(
-  body: Exclude<EventBody, { case: RunCase | OperationCase | ProposalCase | ObligationCase }>,
+  body: Exclude<
+    EventBody,
+    { case: RunCase | OperationCase | ProposalCase | ObligationCase | IncarnationCase }
+  >,
 ): Parts {
   switch (body.case) {
     case "taskLeased": {

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type RunPauseSchema,
   type RunSchema,
@@ -27,6 +27,7 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
     why: explainRun(run, from),
     labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
     fingerprint: run.fingerprint,
+    ...deadlineView(run),
     ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(closedAt === undefined ? {} : { closedAt }),
@@ -34,6 +35,18 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
       ? {}
       : { failure: failureView(run.failure) }),
   };
+}
+
+/** When the run is ended if it is still open, and how long it may take. */
+function deadlineView({
+  deadline,
+}: Pick<Run, "deadline">): Pick<MessageInitShape<typeof RunSchema>, "deadlineAt" | "runTimeout"> {
+  if (deadline === undefined) {
+    return {};
+  }
+  const { atMs, timeoutMs } = deadline;
+  const runTimeout = timeoutMs === 0 ? {} : { runTimeout: durationFromMs(timeoutMs) };
+  return { deadlineAt: timestampFromMs(atMs), ...runTimeout };
 }
 
 function pauseView({ atMs, reason, principal }: RunPause): MessageInitShape<typeof RunPauseSchema> {

@@ -61,6 +61,8 @@ export interface EventShape {
     | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: "namespaceCreated"; value: NamespaceCreatedShape }
     | { case: "runRestarted"; value: RunRestartedShape }
+    | { case: "runContinued"; value: RunContinuedShape }
+    | { case: "runTimedOut"; value: RunTimedOutShape }
     | { case: "tasksCalled"; value: TasksCalledShape }
     | { case: "waitsOpened"; value: WaitsOpenedShape }
     | { case: "callsCancelled"; value: CallsCancelledShape }
@@ -358,6 +360,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "runContinued": {
+      w.tag(554);
+      const at = w.begin();
+      writeRunContinued(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "runTimedOut": {
+      w.tag(562);
+      const at = w.begin();
+      writeRunTimedOut(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -531,6 +547,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         body = { case: "rollbackBegan", value: readRollbackBegan(r, r.enter()) };
         r.leave(end);
         break;
+      case 554:
+        body = { case: "runContinued", value: readRunContinued(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 562:
+        body = { case: "runTimedOut", value: readRunTimedOut(r, r.enter()) };
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -624,6 +648,7 @@ export interface RunStartedShape {
   principal: string;
   requestId: string;
   parent?: ObligationSourceShape | undefined;
+  deadline?: RunDeadlineShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunStarted`. */
@@ -680,6 +705,12 @@ export function writeRunStarted(w: WireWriter, m: RunStartedShape): void {
     writeObligationSource(w, m.parent);
     w.end(at);
   }
+  if (m.deadline !== undefined) {
+    w.tag(154);
+    const at = w.begin();
+    writeRunDeadline(w, m.deadline);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunStarted` up to `end`, which is the reader's limit. */
@@ -696,6 +727,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
   let principal: string = "";
   let requestId: string = "";
   let parent: ObligationSourceShape | undefined;
+  let deadline: RunDeadlineShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -737,6 +769,10 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
         parent = readObligationSource(r, r.enter());
         r.leave(end);
         break;
+      case 154:
+        deadline = readRunDeadline(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -754,6 +790,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
     principal,
     requestId,
     parent,
+    deadline,
   };
 }
 
@@ -770,6 +807,70 @@ export function decodeRunStarted(bytes: Uint8Array): RunStartedShape {
   return readRunStarted(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.RunDeadline`; its fields are described in event_pb.ts. */
+export interface RunDeadlineShape {
+  atMs: number;
+  timeoutMs: number;
+  ofParent: boolean;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunDeadline`. */
+export function writeRunDeadline(w: WireWriter, m: RunDeadlineShape): void {
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(9);
+    w.double(m.atMs);
+  }
+  if (!Object.is(m.timeoutMs, 0)) {
+    w.tag(17);
+    w.double(m.timeoutMs);
+  }
+  if (m.ofParent) {
+    w.tag(24);
+    w.bool(m.ofParent);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunDeadline` up to `end`, which is the reader's limit. */
+export function readRunDeadline(r: WireReader, end: number): RunDeadlineShape {
+  let atMs: number = 0;
+  let timeoutMs: number = 0;
+  let ofParent: boolean = false;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        atMs = r.double();
+        break;
+      case 17:
+        timeoutMs = r.double();
+        break;
+      case 24:
+        ofParent = r.bool();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    atMs,
+    timeoutMs,
+    ofParent,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunDeadline` into bytes of its own. */
+export function encodeRunDeadline(m: RunDeadlineShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunDeadline(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunDeadline`; its bytes fields are views of `bytes`. */
+export function decodeRunDeadline(bytes: Uint8Array): RunDeadlineShape {
+  const r = new WireReader(bytes);
+  return readRunDeadline(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.RunRestarted`; its fields are described in event_pb.ts. */
 export interface RunRestartedShape {
   incarnation: number;
@@ -781,6 +882,7 @@ export interface RunRestartedShape {
   traceparent: string;
   principal: string;
   requestId: string;
+  deadline?: RunDeadlineShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRestarted`. */
@@ -815,6 +917,12 @@ export function writeRunRestarted(w: WireWriter, m: RunRestartedShape): void {
     w.tag(58);
     w.string(m.requestId);
   }
+  if (m.deadline !== undefined) {
+    w.tag(66);
+    const at = w.begin();
+    writeRunDeadline(w, m.deadline);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRestarted` up to `end`, which is the reader's limit. */
@@ -826,6 +934,7 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
   let traceparent: string = "";
   let principal: string = "";
   let requestId: string = "";
+  let deadline: RunDeadlineShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -851,6 +960,10 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
       case 58:
         requestId = r.string();
         break;
+      case 66:
+        deadline = readRunDeadline(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -863,6 +976,7 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
     traceparent,
     principal,
     requestId,
+    deadline,
   };
 }
 
@@ -877,6 +991,135 @@ export function encodeRunRestarted(m: RunRestartedShape): Uint8Array {
 export function decodeRunRestarted(bytes: Uint8Array): RunRestartedShape {
   const r = new WireReader(bytes);
   return readRunRestarted(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunContinued`; its fields are described in event_pb.ts. */
+export interface RunContinuedShape {
+  incarnation: number;
+  task: number;
+  leaseVersion: number;
+  attempt: number;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  input?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunContinued`. */
+export function writeRunContinued(w: WireWriter, m: RunContinuedShape): void {
+  if (m.incarnation !== 0) {
+    w.tag(8);
+    w.varint32(m.incarnation);
+  }
+  if (m.task !== 0) {
+    w.tag(16);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.attempt !== 0) {
+    w.tag(32);
+    w.varint32(m.attempt);
+  }
+  if (m.input !== undefined) {
+    w.tag(42);
+    w.bytes(m.input);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunContinued` up to `end`, which is the reader's limit. */
+export function readRunContinued(r: WireReader, end: number): RunContinuedShape {
+  let incarnation: number = 0;
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  let attempt: number = 0;
+  let input: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        incarnation = r.varint32();
+        break;
+      case 16:
+        task = r.varint32();
+        break;
+      case 24:
+        leaseVersion = r.varint32();
+        break;
+      case 32:
+        attempt = r.varint32();
+        break;
+      case 42:
+        input = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    incarnation,
+    task,
+    leaseVersion,
+    attempt,
+    input,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunContinued` into bytes of its own. */
+export function encodeRunContinued(m: RunContinuedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunContinued(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunContinued`; its bytes fields are views of `bytes`. */
+export function decodeRunContinued(bytes: Uint8Array): RunContinuedShape {
+  const r = new WireReader(bytes);
+  return readRunContinued(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunTimedOut`; its fields are described in event_pb.ts. */
+export interface RunTimedOutShape {
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunTimedOut`. */
+export function writeRunTimedOut(w: WireWriter, m: RunTimedOutShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunTimedOut` up to `end`, which is the reader's limit. */
+export function readRunTimedOut(r: WireReader, end: number): RunTimedOutShape {
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunTimedOut` into bytes of its own. */
+export function encodeRunTimedOut(m: RunTimedOutShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunTimedOut(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunTimedOut`; its bytes fields are views of `bytes`. */
+export function decodeRunTimedOut(bytes: Uint8Array): RunTimedOutShape {
+  const r = new WireReader(bytes);
+  return readRunTimedOut(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskLeased`; its fields are described in event_pb.ts. */
@@ -2745,6 +2988,7 @@ export interface ChildOrderShape {
   input?: Uint8Array | undefined;
   fingerprint: Uint8Array;
   parentClose: ParentClose;
+  runTimeoutMs: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.ChildOrder`. */
@@ -2769,6 +3013,10 @@ export function writeChildOrder(w: WireWriter, m: ChildOrderShape): void {
     w.tag(40);
     w.int32(m.parentClose);
   }
+  if (!Object.is(m.runTimeoutMs, 0)) {
+    w.tag(49);
+    w.double(m.runTimeoutMs);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ChildOrder` up to `end`, which is the reader's limit. */
@@ -2778,6 +3026,7 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
   let input: Uint8Array | undefined;
   let fingerprint: Uint8Array = EMPTY_BYTES;
   let parentClose: ParentClose = 0;
+  let runTimeoutMs: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2796,6 +3045,9 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
       case 40:
         parentClose = r.int32() as ParentClose;
         break;
+      case 49:
+        runTimeoutMs = r.double();
+        break;
       default:
         r.skip(tag);
     }
@@ -2806,6 +3058,7 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
     input,
     fingerprint,
     parentClose,
+    runTimeoutMs,
   };
 }
 

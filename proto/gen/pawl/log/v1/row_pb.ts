@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ChildEnded, HeldReturn, Label, LeaseEndReason, ObligationDeclaration, ObligationSource, OperationDeclaration, ProposalDeclaration, WaitDeclaration, WaitEnded } from "./event_pb.js";
+import type { ChildEnded, HeldReturn, Label, LeaseEndReason, ObligationDeclaration, ObligationSource, OperationDeclaration, ProposalDeclaration, RunDeadline, WaitDeclaration, WaitEnded } from "./event_pb.js";
 import { file_pawl_log_v1_event } from "./event_pb.js";
 import type { Failure } from "../../v1/failure_pb.js";
 import { file_pawl_v1_failure } from "../../v1/failure_pb.js";
@@ -37,7 +37,35 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIpsKCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNEi8KC29ibGlnYXRpb25zGDQgAygLMhoucGF3bC5sb2cudjEuT2JsaWdhdGlvblJvdxIYChBvYmxpZ2F0aW9uX2NvdW50GDUgASgNEi0KBnBhcmVudBg2IAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2UiPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLfBQoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgSJwoGY2hhbmdlGB4gASgLMhcucGF3bC5sb2cudjEuVGFza0NoYW5nZRIhCgZjYWxsZWQYICABKAsyES5wYXdsLnYxLlBsYW5UYXNrEg4KBmNhbGxlchghIAEoDRIUCgxjbG9zZWRfZXZlbnQYIiABKA0SEgoKcm9sbHNfYmFjaxgjIAEoDSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASKRBQoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgSIQoUc2V0dGxlZF9zZWVuX3Rocm91Z2gYISABKA1IAIgBARIVCg1zZXR0bGVkX2V2ZW50GCIgASgNQhcKFV9zZXR0bGVkX3NlZW5fdGhyb3VnaCLVAgoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDRIjCghyb2xsYmFjaxgKIAEoCzIRLnBhd2wudjEuUm9sbGJhY2sSFgoJcHVibGlzaGVzGAsgASgJSAGIAQESFAoHYW5zd2VycxgMIAEoDUgCiAEBEg8KB2F0dGVtcHQYDSABKA1CBgoEX2tleUIMCgpfcHVibGlzaGVzQgoKCF9hbnN3ZXJzIuECCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDRIpCghyZXR1cm5lZBgOIAEoCzIXLnBhd2wubG9nLnYxLkhlbGRSZXR1cm4iZQoPVXBkYXRlQW5zd2VyUm93EiAKBnJlc3VsdBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdyZWZ1c2VkGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEg0KBWF0X21zGAMgASgBIrcCCglTaWduYWxSb3cSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCRIWCg5yZWNlaXZlZF9hdF9tcxgGIAEoARIQCgh0YWtlbl9ieRgHIAEoDRIWCg5jb250ZW50X2RpZ2VzdBgIIAEoDBIVCg10YWtlbl9lYXJsaWVyGAkgASgIEisKBGZyb20YCiABKAsyHS5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uU291cmNlEg4KBnVwZGF0ZRgLIAEoCBIsCgZhbnN3ZXIYDCABKAsyHC5wYXdsLmxvZy52MS5VcGRhdGVBbnN3ZXJSb3civAIKDU9ibGlnYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjcKC2RlY2xhcmF0aW9uGAIgASgLMiIucGF3bC5sb2cudjEuT2JsaWdhdGlvbkRlY2xhcmF0aW9uEikKBnN0YXR1cxgDIAEoDjIZLnBhd2wudjEuT2JsaWdhdGlvblN0YXR1cxISCgptYWRlX2F0X21zGAQgASgBEhIKCm1hZGVfZXZlbnQYBSABKA0SFQoNc2V0dGxlZF9hdF9tcxgGIAEoARIVCg1zZXR0bGVkX2V2ZW50GAcgASgNEg8KB2VhcmxpZXIYCCABKAgSJgoFZW5kZWQYCSABKAsyFy5wYXdsLmxvZy52MS5DaGlsZEVuZGVkEhMKC2VuZGVkX2V2ZW50GAogASgNEhMKC2VuZGVkX2F0X21zGAsgASgBIs4BCghJbnB1dFJvdxIOCgZudW1iZXIYASABKA0SDAoEd2FpdBgCIAEoDRIkCgZzdGF0dXMYAyABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SIAoGYW5zd2VyGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhUKCGRlY2xpbmVkGAYgASgJSACIAQESEQoJcHJpbmNpcGFsGAcgASgJEhQKDGNsb3NlZF9hdF9tcxgIIAEoAUILCglfZGVjbGluZWQiwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoASLoAgoLUHJvcG9zYWxSb3cSDgoGbnVtYmVyGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbhInCgZzdGF0dXMYAyABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SMwoJZGVjaXNpb25zGAUgAygLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpc2lvblJvdxIWCg5wcm9wb3NlZF9hdF9tcxgGIAEoARIWCg5hcHByb3ZlZF9hdF9tcxgHIAEoARITCgtlbmRlZF9hdF9tcxgIIAEoARIQCghlbmRlZF9ieRgJIAEoCRISCgplbmRfcmVhc29uGAogASgJEhIKCnJldmlzZWRfYnkYCyABKA0SEQoJb3BlcmF0aW9uGAwgASgNEhEKCWludGVudF9pZBgNIAEoCSKgAQoTUHJvcG9zYWxEZWNpc2lvblJvdxIpCgd2ZXJkaWN0GAEgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWF1dGhlbnRpY2F0ZWQYAyABKAgSDQoFcm9sZXMYBCADKAkSDgoGcmVhc29uGAUgASgJEhUKDWRlY2lkZWRfYXRfbXMYBiABKAEiSwoMTmFtZXNwYWNlUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoASI+Cg1OYW1lc3BhY2VzUm93Ei0KCm5hbWVzcGFjZXMYASADKAsyGS5wYXdsLmxvZy52MS5OYW1lc3BhY2VSb3diBnByb3RvMw", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_rollback, file_pawl_v1_run]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIkwKDENvbnRpbnVlZFJvdxIVCg1sZWFzZV92ZXJzaW9uGAEgASgNEiUKC3N0YXJ0X2lucHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIogLCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNEi8KC29ibGlnYXRpb25zGDQgAygLMhoucGF3bC5sb2cudjEuT2JsaWdhdGlvblJvdxIYChBvYmxpZ2F0aW9uX2NvdW50GDUgASgNEi0KBnBhcmVudBg2IAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2USKgoIZGVhZGxpbmUYPSABKAsyGC5wYXdsLmxvZy52MS5SdW5EZWFkbGluZRIsCgljb250aW51ZWQYPiABKAsyGS5wYXdsLmxvZy52MS5Db250aW51ZWRSb3cSEQoJdGltZWRfb3V0GD8gASgIIjwKCFJ1blBhdXNlEg0KBWF0X21zGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAki3wUKB1Rhc2tSb3cSDgoGbnVtYmVyGAEgASgNEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SFQoNbGVhc2VfdmVyc2lvbhgFIAEoDRISCgpzZXNzaW9uX2lkGAYgASgJEg4KBndvcmtlchgHIAEoCRIZChFmaXJzdF9yZWFkeV9hdF9tcxgIIAEoARITCgtyZWFkeV9hdF9tcxgJIAEoARIUCgxsZWFzZWRfYXRfbXMYCiABKAESEQoJZHVlX2F0X21zGAsgASgBEiAKBm91dHB1dBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEiIKCHByb2dyZXNzGA4gASgLMhAucGF3bC52MS5QYXlsb2FkEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgPIAEoDRI1ChBsZWFzZV9lbmRfcmVhc29uGBAgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SHgoWcmVwb3J0ZWRfbGVhc2VfdmVyc2lvbhgRIAEoDRIUCgxjbG9zZWRfYXRfbXMYEiABKAESFQoNdXNlZF9hdHRlbXB0cxgTIAEoDRITCgtzdXNwZW5zaW9ucxgUIAEoDRIpCgd0cm91YmxlGBwgASgLMhgucGF3bC5sb2cudjEuVGFza1Ryb3VibGUSFwoPZW5kZWRfYnlfcGVyc29uGB0gASgIEicKBmNoYW5nZRgeIAEoCzIXLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2USIQoGY2FsbGVkGCAgASgLMhEucGF3bC52MS5QbGFuVGFzaxIOCgZjYWxsZXIYISABKA0SFAoMY2xvc2VkX2V2ZW50GCIgASgNEhIKCnJvbGxzX2JhY2sYIyABKA0ihAEKClRhc2tDaGFuZ2USGAoQZXhwZWN0ZWRfdmVyc2lvbhgBIAEoDRIOCgZkaWdlc3QYAiABKAwSIwoFcmV0cnkYAyABKAsyFC5wYXdsLnYxLlJldHJ5UG9saWN5EicKCHRpbWVvdXRzGAQgASgLMhUucGF3bC52MS5UYXNrVGltZW91dHMifQoLVGFza1Ryb3VibGUSFQoNd29ya2VyX2xvc3NlcxgBIAEoDRIZChFmb3JnaXZlbl9hdHRlbXB0cxgCIAEoDRIuCghmYWlsdXJlcxgDIAMoCzIcLnBhd2wubG9nLnYxLlRhc2tGYWlsdXJlTm90ZRIMCgRub3RlGAQgASgJImAKD1Rhc2tGYWlsdXJlTm90ZRIPCgdhdHRlbXB0GAEgASgNEg4KBndvcmtlchgCIAEoCRIMCgRraW5kGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFYXRfbXMYBSABKAEikQUKDE9wZXJhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNgoLZGVjbGFyYXRpb24YAiABKAsyIS5wYXdsLmxvZy52MS5PcGVyYXRpb25EZWNsYXJhdGlvbhIoCgZzdGF0dXMYAyABKA4yGC5wYXdsLnYxLk9wZXJhdGlvblN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEhEKCWludGVudF9pZBgFIAEoCRIVCg1sZWFzZV92ZXJzaW9uGAYgASgNEhIKCmNhbGxfYnlfbXMYByABKAESHAoUZmlyc3RfaW50ZW5kZWRfYXRfbXMYCCABKAESFgoOaW50ZW5kZWRfYXRfbXMYCSABKAESEQoJY2FsbF9vcGVuGAogASgIEg0KBWNhbGxzGAsgASgNEiAKBnJlc3VsdBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEhUKDXNldHRsZWRfYXRfbXMYDiABKAESEgoKcmVjb25jaWxlZBgPIAEoCBIQCghsb29rX3VwcxgQIAEoDRIVCg1sb29rX3VwX2F0X21zGBEgASgBEhMKC29wZW5fcmV2aWV3GBIgASgNEgwKBHRhc2sYEyABKA0SGQoRc2V0dGxlZF9pbnRlbnRfaWQYFCABKAkSFQoNZWFybGllcl9kb3VidBgVIAEoCBIQCghwcm9wb3NhbBgWIAEoDRIVCg1yZXRyeV9hbGxvd2VkGBcgASgIEiEKFHNldHRsZWRfc2Vlbl90aHJvdWdoGCEgASgNSACIAQESFQoNc2V0dGxlZF9ldmVudBgiIAEoDUIXChVfc2V0dGxlZF9zZWVuX3Rocm91Z2gi1QIKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA0SIwoIcm9sbGJhY2sYCiABKAsyES5wYXdsLnYxLlJvbGxiYWNrEhYKCXB1Ymxpc2hlcxgLIAEoCUgBiAEBEhQKB2Fuc3dlcnMYDCABKA1IAogBARIPCgdhdHRlbXB0GA0gASgNQgYKBF9rZXlCDAoKX3B1Ymxpc2hlc0IKCghfYW5zd2VycyLhAgoJUmV2aWV3Um93Eg4KBm51bWJlchgBIAEoDRInCgdzdWJqZWN0GAIgASgOMhYucGF3bC52MS5SZXZpZXdTdWJqZWN0EhEKCW9wZXJhdGlvbhgDIAEoDRIMCgR0YXNrGAQgASgNEg0KBWtub3duGAUgASgJEhQKDG9wZW5lZF9hdF9tcxgGIAEoARIWCg5yZXNvbHZlZF9hdF9tcxgHIAEoARIlCgZjaG9pY2UYCCABKA4yFS5wYXdsLnYxLlJldmlld0Nob2ljZRIOCgZyZWFzb24YCSABKAkSEQoJcHJpbmNpcGFsGAogASgJEiAKBnJlc3VsdBgLIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIPCgd2ZXJzaW9uGAwgASgNEhUKDXdhaXRpbmdfdGFza3MYDSADKA0SKQoIcmV0dXJuZWQYDiABKAsyFy5wYXdsLmxvZy52MS5IZWxkUmV0dXJuImUKD1VwZGF0ZUFuc3dlclJvdxIgCgZyZXN1bHQYASABKAsyEC5wYXdsLnYxLlBheWxvYWQSIQoHcmVmdXNlZBgCIAEoCzIQLnBhd2wudjEuRmFpbHVyZRINCgVhdF9tcxgDIAEoASK3AgoJU2lnbmFsUm93Eg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEiEKB3BheWxvYWQYAyABKAsyEC5wYXdsLnYxLlBheWxvYWQSEgoKcmVxdWVzdF9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSFgoOcmVjZWl2ZWRfYXRfbXMYBiABKAESEAoIdGFrZW5fYnkYByABKA0SFgoOY29udGVudF9kaWdlc3QYCCABKAwSFQoNdGFrZW5fZWFybGllchgJIAEoCBIrCgRmcm9tGAogASgLMh0ucGF3bC5sb2cudjEuT2JsaWdhdGlvblNvdXJjZRIOCgZ1cGRhdGUYCyABKAgSLAoGYW5zd2VyGAwgASgLMhwucGF3bC5sb2cudjEuVXBkYXRlQW5zd2VyUm93IrwCCg1PYmxpZ2F0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI3CgtkZWNsYXJhdGlvbhgCIAEoCzIiLnBhd2wubG9nLnYxLk9ibGlnYXRpb25EZWNsYXJhdGlvbhIpCgZzdGF0dXMYAyABKA4yGS5wYXdsLnYxLk9ibGlnYXRpb25TdGF0dXMSEgoKbWFkZV9hdF9tcxgEIAEoARISCgptYWRlX2V2ZW50GAUgASgNEhUKDXNldHRsZWRfYXRfbXMYBiABKAESFQoNc2V0dGxlZF9ldmVudBgHIAEoDRIPCgdlYXJsaWVyGAggASgIEiYKBWVuZGVkGAkgASgLMhcucGF3bC5sb2cudjEuQ2hpbGRFbmRlZBITCgtlbmRlZF9ldmVudBgKIAEoDRITCgtlbmRlZF9hdF9tcxgLIAEoASLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIsIBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAEi6AIKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkioAEKE1Byb3Bvc2FsRGVjaXNpb25Sb3cSKQoHdmVyZGljdBgBIAEoDjIYLnBhd2wudjEuUHJvcG9zYWxWZXJkaWN0EhEKCXByaW5jaXBhbBgCIAEoCRIVCg1hdXRoZW50aWNhdGVkGAMgASgIEg0KBXJvbGVzGAQgAygJEg4KBnJlYXNvbhgFIAEoCRIVCg1kZWNpZGVkX2F0X21zGAYgASgBIksKDE5hbWVzcGFjZVJvdxIRCgluYW1lc3BhY2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAEiPgoNTmFtZXNwYWNlc1JvdxItCgpuYW1lc3BhY2VzGAEgAygLMhkucGF3bC5sb2cudjEuTmFtZXNwYWNlUm93YgZwcm90bzM", [file_pawl_log_v1_event, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_rollback, file_pawl_v1_run]);
+
+/**
+ * How the function of a run began the present incarnation.
+ *
+ * @generated from message pawl.log.v1.ContinuedRow
+ */
+export type ContinuedRow = Message<"pawl.log.v1.ContinuedRow"> & {
+  /**
+   * The lease that it held before, so that the same report is known when it is sent again.
+   *
+   * @generated from field: uint32 lease_version = 1;
+   */
+  leaseVersion: number;
+
+  /**
+   * The input of the start, which the fingerprint is of. Absent when it had none.
+   *
+   * @generated from field: pawl.v1.Payload start_input = 2;
+   */
+  startInput?: Payload | undefined;
+};
+
+/**
+ * Describes the message pawl.log.v1.ContinuedRow.
+ * Use `create(ContinuedRowSchema)` to create a new message.
+ */
+export const ContinuedRowSchema: GenMessage<ContinuedRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 0);
 
 /**
  * A request that began an incarnation of a run.
@@ -65,7 +93,7 @@ export type StartRequest = Message<"pawl.log.v1.StartRequest"> & {
  * Use `create(StartRequestSchema)` to create a new message.
  */
 export const StartRequestSchema: GenMessage<StartRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 0);
+  messageDesc(file_pawl_log_v1_row, 1);
 
 /**
  * A run, or an operation of scope NAMESPACE, which is an aggregate of its own with one operation and no tasks.
@@ -394,6 +422,27 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: pawl.log.v1.ObligationSource parent = 54;
    */
   parent?: ObligationSource | undefined;
+
+  /**
+   * When it is ended if it is still open. Absent: never.
+   *
+   * @generated from field: pawl.log.v1.RunDeadline deadline = 61;
+   */
+  deadline?: RunDeadline | undefined;
+
+  /**
+   * How its function began this incarnation. Absent when it did not.
+   *
+   * @generated from field: pawl.log.v1.ContinuedRow continued = 62;
+   */
+  continued?: ContinuedRow | undefined;
+
+  /**
+   * True once its deadline has passed and it was stopped for that.
+   *
+   * @generated from field: bool timed_out = 63;
+   */
+  timedOut: boolean;
 };
 
 /**
@@ -401,7 +450,7 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
  * Use `create(RunRowSchema)` to create a new message.
  */
 export const RunRowSchema: GenMessage<RunRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 1);
+  messageDesc(file_pawl_log_v1_row, 2);
 
 /**
  * That a run is paused.
@@ -436,7 +485,7 @@ export type RunPause = Message<"pawl.log.v1.RunPause"> & {
  * Use `create(RunPauseSchema)` to create a new message.
  */
 export const RunPauseSchema: GenMessage<RunPause> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 2);
+  messageDesc(file_pawl_log_v1_row, 3);
 
 /**
  * A task. A task still in its first state (BLOCKED or READY as the plan says) and version 0 has no row.
@@ -639,7 +688,7 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  * Use `create(TaskRowSchema)` to create a new message.
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * How a person changed a task.
@@ -681,7 +730,7 @@ export type TaskChange = Message<"pawl.log.v1.TaskChange"> & {
  * Use `create(TaskChangeSchema)` to create a new message.
  */
 export const TaskChangeSchema: GenMessage<TaskChange> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * What went wrong with a task.
@@ -723,7 +772,7 @@ export type TaskTrouble = Message<"pawl.log.v1.TaskTrouble"> & {
  * Use `create(TaskTroubleSchema)` to create a new message.
  */
 export const TaskTroubleSchema: GenMessage<TaskTrouble> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 6);
 
 /**
  * An attempt that failed, in few words.
@@ -772,7 +821,7 @@ export type TaskFailureNote = Message<"pawl.log.v1.TaskFailureNote"> & {
  * Use `create(TaskFailureNoteSchema)` to create a new message.
  */
 export const TaskFailureNoteSchema: GenMessage<TaskFailureNote> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 6);
+  messageDesc(file_pawl_log_v1_row, 7);
 
 /**
  * An operation.
@@ -961,7 +1010,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 7);
+  messageDesc(file_pawl_log_v1_row, 8);
 
 /**
  * A recorded step.
@@ -1066,7 +1115,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 9);
 
 /**
  * A review.
@@ -1178,7 +1227,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * The answer to an update.
@@ -1213,7 +1262,7 @@ export type UpdateAnswerRow = Message<"pawl.log.v1.UpdateAnswerRow"> & {
  * Use `create(UpdateAnswerRowSchema)` to create a new message.
  */
 export const UpdateAnswerRowSchema: GenMessage<UpdateAnswerRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * A signal, or an update.
@@ -1311,7 +1360,7 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
  * Use `create(SignalRowSchema)` to create a new message.
  */
 export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * What a run owes another, or owed it.
@@ -1402,7 +1451,7 @@ export type ObligationRow = Message<"pawl.log.v1.ObligationRow"> & {
  * Use `create(ObligationRowSchema)` to create a new message.
  */
 export const ObligationRowSchema: GenMessage<ObligationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * An input request. What it asks lies in its wait.
@@ -1472,7 +1521,7 @@ export type InputRow = Message<"pawl.log.v1.InputRow"> & {
  * Use `create(InputRowSchema)` to create a new message.
  */
 export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 13);
+  messageDesc(file_pawl_log_v1_row, 14);
 
 /**
  * Something that a task waits for, or waited for.
@@ -1535,7 +1584,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 14);
+  messageDesc(file_pawl_log_v1_row, 15);
 
 /**
  * A proposal.
@@ -1640,7 +1689,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 15);
+  messageDesc(file_pawl_log_v1_row, 16);
 
 /**
  * One decision.
@@ -1696,7 +1745,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 16);
+  messageDesc(file_pawl_log_v1_row, 17);
 
 /**
  * A namespace beside `default`.
@@ -1731,7 +1780,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 17);
+  messageDesc(file_pawl_log_v1_row, 18);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -1752,5 +1801,5 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 18);
+  messageDesc(file_pawl_log_v1_row, 19);
 

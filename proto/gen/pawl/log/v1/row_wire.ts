@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { ChildEndedShape, HeldReturnShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readChildEnded, readHeldReturn, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { ChildEndedShape, HeldReturnShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, RunDeadlineShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readChildEnded, readHeldReturn, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
@@ -22,6 +22,61 @@ import type { ObligationStatus } from "../../v1/obligation_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+
+/** A plain `pawl.log.v1.ContinuedRow`; its fields are described in row_pb.ts. */
+export interface ContinuedRowShape {
+  leaseVersion: number;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  startInput?: Uint8Array | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.ContinuedRow`. */
+export function writeContinuedRow(w: WireWriter, m: ContinuedRowShape): void {
+  if (m.leaseVersion !== 0) {
+    w.tag(8);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.startInput !== undefined) {
+    w.tag(18);
+    w.bytes(m.startInput);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ContinuedRow` up to `end`, which is the reader's limit. */
+export function readContinuedRow(r: WireReader, end: number): ContinuedRowShape {
+  let leaseVersion: number = 0;
+  let startInput: Uint8Array | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        leaseVersion = r.varint32();
+        break;
+      case 18:
+        startInput = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    leaseVersion,
+    startInput,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ContinuedRow` into bytes of its own. */
+export function encodeContinuedRow(m: ContinuedRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeContinuedRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ContinuedRow`; its bytes fields are views of `bytes`. */
+export function decodeContinuedRow(bytes: Uint8Array): ContinuedRowShape {
+  const r = new WireReader(bytes);
+  return readContinuedRow(r, r.limit);
+}
 
 /** A plain `pawl.log.v1.StartRequest`; its fields are described in row_pb.ts. */
 export interface StartRequestShape {
@@ -127,6 +182,9 @@ export interface RunRowShape {
   obligations: ObligationRowShape[];
   obligationCount: number;
   parent?: ObligationSourceShape | undefined;
+  deadline?: RunDeadlineShape | undefined;
+  continued?: ContinuedRowShape | undefined;
+  timedOut: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -343,6 +401,22 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(456);
     w.varint32(m.calledCount);
   }
+  if (m.deadline !== undefined) {
+    w.tag(490);
+    const at = w.begin();
+    writeRunDeadline(w, m.deadline);
+    w.end(at);
+  }
+  if (m.continued !== undefined) {
+    w.tag(498);
+    const at = w.begin();
+    writeContinuedRow(w, m.continued);
+    w.end(at);
+  }
+  if (m.timedOut) {
+    w.tag(504);
+    w.bool(m.timedOut);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -393,6 +467,9 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   const obligations: ObligationRowShape[] = [];
   let obligationCount: number = 0;
   let parent: ObligationSourceShape | undefined;
+  let deadline: RunDeadlineShape | undefined;
+  let continued: ContinuedRowShape | undefined;
+  let timedOut: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -548,6 +625,17 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 456:
         calledCount = r.varint32();
         break;
+      case 490:
+        deadline = readRunDeadline(r, r.enter());
+        r.leave(end);
+        break;
+      case 498:
+        continued = readContinuedRow(r, r.enter());
+        r.leave(end);
+        break;
+      case 504:
+        timedOut = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -599,6 +687,9 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     obligations,
     obligationCount,
     parent,
+    deadline,
+    continued,
+    timedOut,
   };
 }
 

@@ -1,0 +1,129 @@
+import type { ContinueRun } from "../command.js";
+import type { DecideContext } from "../context.js";
+import { wasContinuedBy } from "../continued.js";
+import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
+import { holds, leaseLost, mustStop } from "../lease-standing.js";
+import { findOpenEffect } from "../open-effects.js";
+import { nameOfTask } from "../plan/tasks-of-run.js";
+import { illegalTransition, type Rejection } from "../rejection.js";
+import type { Run, Task } from "../state.js";
+import { isTaskClosed, operationStatusName, proposalStatusName } from "../transitions.js";
+import { cancelCalls } from "./call-tasks.js";
+import { findTask, taskNotFound } from "./find.js";
+import { kernelFailure } from "./kernel-failure.js";
+import { cancelTask, otherReport, sameContent } from "./report.js";
+
+/**
+ * Ends the attempt of a run's function and begins the run's next incarnation, in one commit. Nothing may be left that the next one could not see to. Refusals, in order: no
+ * task, another report of this lease, lease lost, not the one task of the run's plan, operations unsettled, proposals open, rollbacks recorded. The
+ * same again is answered `existing`. In a run that was asked to stop it is a cancelled attempt.
+ */
+export function decideContinueRun(run: Run, command: ContinueRun, ctx: DecideContext): Decision {
+  const found = findTask(run, command.task);
+  if (found === undefined) {
+    return reject(taskNotFound(command.task));
+  }
+  const { task } = found;
+  const { leaseVersion, input } = command;
+  if (!holds(task, leaseVersion)) {
+    if (!wasContinuedBy(run, task, leaseVersion)) {
+      return reject(leaseLost(task, leaseVersion));
+    }
+    return sameContent(run.input, input)
+      ? acceptExisting()
+      : reject(otherReport(run.input, found.spec.name, input, ctx));
+  }
+  if (mustStop(run, task)) {
+    const failure = kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
+    return accept(cancelTask(run, task, failure));
+  }
+  const refusal = refuseContinuing(run, task);
+  if (refusal !== undefined) {
+    return reject(refusal);
+  }
+  const continued: EventBody = {
+    case: "runContinued",
+    value: {
+      incarnation: run.incarnation + 1,
+      task: task.number,
+      leaseVersion,
+      attempt: task.attempt,
+      input,
+    },
+  };
+  const open = [...(task.calls?.open ?? [])];
+  return accept([...cancelCalls(run, task, open, { principal: "" }), continued]);
+}
+
+function refuseContinuing(run: Run, task: Task): Rejection | undefined {
+  return (
+    refuseOtherTask(run, task) ??
+    refuseUnsettled(run) ??
+    refuseProposals(run) ??
+    refuseRollbacks(run, task)
+  );
+}
+
+/** Only one whose end is the end of its run: what else the run did would be left half-way. */
+function refuseOtherTask(run: Run, { number }: Task): Rejection | undefined {
+  return number === 0 && run.plan.tasks.length === 1
+    ? undefined
+    : illegalTransition(
+        "PAWL_ILLEGAL_TRANSITION",
+        {
+          entity: "task",
+          status: "LEASED",
+          command: "continue as new",
+          legal: ["report output", "report failure", "release"],
+        },
+        `Expected the one task of the plan of run "${run.runId}" to continue it as new, but it is task "${nameOfTask(run, number)}". Next: return from it; only a run's own function continues the run.`,
+      );
+}
+
+const legal = ["report failure", "release"];
+
+function refuseUnsettled(run: Run): Rejection | undefined {
+  const number = findOpenEffect(run);
+  const operation = number === undefined ? undefined : run.operations[number];
+  if (operation === undefined) {
+    return undefined;
+  }
+  const status = operationStatusName(operation.status);
+  const { key } = operation.declaration;
+  return illegalTransition(
+    "PAWL_OPERATIONS_UNSETTLED",
+    { entity: "operation", status, command: "continue as new", legal: ["observe", "reconcile"] },
+    `Expected every operation of run "${run.runId}" to be settled before it continues as new, but "${key}" is ${status}. Next: observe or reconcile it, or await what performs it, then continue.`,
+  );
+}
+
+function refuseProposals(run: Run): Rejection | undefined {
+  const [number] = run.openProposals;
+  const proposal = number === undefined ? undefined : run.proposals[number];
+  if (proposal === undefined) {
+    return undefined;
+  }
+  const status = proposalStatusName(proposal.status);
+  return illegalTransition(
+    "PAWL_PROPOSALS_OPEN",
+    { entity: "proposal", status, command: "continue as new", legal },
+    `Expected no open proposal of run "${run.runId}" when it continues as new, but the one of "${proposal.declaration.name}" is ${status}. Next: wait for its decision and perform it, or withdraw or revoke it, then continue.`,
+  );
+}
+
+/** The next incarnation has no records of it, and its code would never say again what the operations are. */
+function refuseRollbacks(run: Run, task: Task): Rejection | undefined {
+  const holder = run.tasks.find(
+    ({ number, status, rollback, rollsBack }) =>
+      (rollback === "declared" && (number === task.number || !isTaskClosed(status))) ||
+      (rollsBack !== undefined && !isTaskClosed(status)),
+  );
+  return holder === undefined
+    ? undefined
+    : illegalTransition(
+        "PAWL_ROLLBACKS_RECORDED",
+        { entity: "task", status: "LEASED", command: "continue as new", legal },
+        `Expected no rollback in run "${run.runId}" when it continues as new, but task "${nameOfTask(run, holder.number)}" recorded how to undo what it did, and the next incarnation could not. Next: do what may have to be undone in a child run or in a workflow that is called, await it, then continue.`,
+      );
+}
