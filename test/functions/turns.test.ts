@@ -17,6 +17,7 @@ async function giveAll(
   asked: readonly number[],
 ): Promise<number[]> {
   const turns = new Turns({
+    soon: setImmediate,
     outcomes,
     seenThrough: outcomes.length,
     recordedThrough: 0,

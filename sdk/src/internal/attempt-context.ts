@@ -35,12 +35,12 @@ import { decodePayload } from "./codec.js";
 import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
 import { encodeProgress } from "./encode-progress.js";
-import { Names, placeInCode, STEP_FRAMES } from "./names.js";
+import { Names, placeInCode } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { promised, quiet } from "./quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
-import { type AnyStepOptions, Steps, type StepToMake } from "./steps.js";
+import { type AnyStepOptions, NO_OPTIONS, Steps, type StepToMake } from "./steps.js";
 import {
   answerCall,
   askedAs,
@@ -162,7 +162,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: false, at: placeInCode(STEP_FRAMES) });
+    return this.makeStep({ name, first, second, isRead: false, at: placeInCode(1, this.step) });
   }
 
   read<T>(
@@ -170,7 +170,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: true, at: placeInCode(STEP_FRAMES) });
+    return this.makeStep({ name, first, second, isRead: true, at: placeInCode(1, this.read) });
   }
 
   perform<Sent, Result>(
@@ -220,9 +220,9 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
   }
 
   /** Makes a step: at once, unless its function takes its time. */
-  protected beginStep<T>(step: StepToMake): T | Promise<T> {
-    const { name, first, second, isRead, at, onRecord } = step;
-    const options = typeof first === "function" ? {} : first;
+  protected beginStep<T>(step: StepToMake, onRecord?: () => void): T | Promise<T> {
+    const { name, first, second, isRead, at } = step;
+    const options = typeof first === "function" ? NO_OPTIONS : first;
     const run = typeof first === "function" ? first : second;
     return this.enter(`step "${name}"`, () => {
       if (run === undefined) {

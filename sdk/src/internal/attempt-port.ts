@@ -56,6 +56,8 @@ export interface AttemptPort {
   namespaceLedger(signal: AbortSignal): Ledger;
   /** Proposes an action under a lease; the answer is the id of the proposal. */
   propose(lease: Lease, request: ProposeActionRequest, signal: AbortSignal): Promise<string>;
+  /** Calls back when the code has done what it can do now: once for all attempts of the worker that ask for it meanwhile. */
+  soon(run: () => void): void;
   /** Where the code is inside of, when it is inside a step: `undefined` outside. */
   currentStep(): StepFrame | undefined;
   /** Runs code inside a step. */

@@ -260,11 +260,22 @@ async function bringIn(
     const output = await load(dependency.output);
     if (output !== undefined) dependency.output = output;
   }
-  for (const step of offer.steps) {
+  await bringInRecords(offer, load);
+}
+
+/** One look for each is enough, and no promise: there may be tens of thousands, and hardly any is stored apart. */
+async function bringInRecords(
+  { steps, outcomes }: Records,
+  load: AttemptOptions["load"],
+): Promise<void> {
+  for (const step of steps) {
+    if (step.value?.body.case !== "blob") continue;
     const value = await load(step.value);
     if (value !== undefined) step.value = value;
   }
-  for (const outcome of offer.outcomes) await bringInOutcome(outcome, load);
+  for (const outcome of outcomes) {
+    if (contentOf(outcome)?.body.case === "blob") await bringInOutcome(outcome, load);
+  }
 }
 
 /** Content of an outcome: a signal's or an update's, or an answer. */

@@ -54,7 +54,8 @@ export function recordOf(value: unknown, what: string): Recorded | undefined {
     return payload && { payload, value: decodePayload(payload, what) };
   }
   const text = jsonOf(value, what);
-  return { payload: makePayload(JSON_TYPE, encoder.encode(text), what), value: JSON.parse(text) };
+  // From the host's pool: most records are short, and memory of its own for each costs more than all else of it.
+  return { payload: makePayload(JSON_TYPE, Buffer.from(text), what), value: JSON.parse(text) };
 }
 
 /** As `encodeValue`, but `undefined` is sent as JSON null: for results, which must be there. */

@@ -5,7 +5,7 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { StreamResponse, Transport } from "@connectrpc/connect";
 import {
@@ -19,11 +19,14 @@ import {
   type SubmitRequestShape,
 } from "@pawl/proto/v1/run_service_wire.js";
 import {
+  GetRecordsRequestSchema,
+  GetRecordsResponseSchema,
   WorkerService,
   WorkRequestSchema,
   WorkResponseSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import {
+  decodeGetRecordsResponse,
   decodeWorkResponse,
   encodeWorkRequest,
   type WorkRequestShape,
@@ -37,7 +40,7 @@ interface HotMethod {
   decode(bytes: Uint8Array): Message;
 }
 
-/** The two streams on which nearly everything rides. */
+/** The two streams on which nearly everything rides, and the one on which long histories come. */
 const hotMethods: ReadonlyMap<unknown, HotMethod> = new Map<unknown, HotMethod>([
   [
     RunService.method.submit,
@@ -53,6 +56,14 @@ const hotMethods: ReadonlyMap<unknown, HotMethod> = new Map<unknown, HotMethod>(
       encode: (request) =>
         encodeWorkRequest(toShape(WorkRequestSchema, request) as WorkRequestShape),
       decode: (bytes) => toMessage(WorkResponseSchema, decodeWorkResponse(bytes)),
+    },
+  ],
+  [
+    WorkerService.method.getRecords,
+    {
+      encode: (request) =>
+        toBinary(GetRecordsRequestSchema, request as MessageShape<typeof GetRecordsRequestSchema>),
+      decode: (bytes) => toMessage(GetRecordsResponseSchema, decodeGetRecordsResponse(bytes)),
     },
   ],
 ]);

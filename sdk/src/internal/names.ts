@@ -48,9 +48,7 @@ export class Names {
 /** How deep the code of a call may lie below the SDK's own frames. */
 const FRAMES = 24;
 
-/** Callers noted of a step: what may lie between the user's code and where it looks, and that. */
-export const STEP_FRAMES = 3;
-/** The same of a call of a function. */
+/** Callers noted of a call of a function: what may lie between the user's code and where it looks, and that. */
 export const CALL_FRAMES = 3;
 /** The same of a wait of a function. */
 export const WAIT_FRAMES = 7;
@@ -59,12 +57,13 @@ export const WAIT_FRAMES = 7;
  * Where a call comes from.
  *
  * @param frames How many callers are noted: each costs time and memory with every call, so whoever is called often looks as soon as it is called.
+ * @param above Only callers of this function. Default: of this one.
  */
-export function placeInCode(frames: number): CodePlace {
+export function placeInCode(frames: number, above: object = placeInCode): CodePlace {
   const here: CodePlace = {};
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = frames;
-  Error.captureStackTrace(here, placeInCode);
+  Error.captureStackTrace(here, above as () => void);
   Error.stackTraceLimit = stackTraceLimit;
   return here;
 }

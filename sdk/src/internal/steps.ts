@@ -44,6 +44,9 @@ export type AnyStepOptions = StepOptions & {
   readonly schema?: Schema<unknown, unknown> | undefined;
 };
 
+/** Of a step that was given none. */
+export const NO_OPTIONS: AnyStepOptions = {};
+
 /** A step as `ctx` was asked for it. */
 export interface StepToMake {
   readonly name: string;
@@ -52,8 +55,6 @@ export interface StepToMake {
   readonly isRead: boolean;
   /** Where it is called. */
   readonly at?: CodePlace | undefined;
-  /** Told when its record is sent. */
-  readonly onRecord?: (() => void) | undefined;
 }
 
 /** What the steps of an attempt need. */
@@ -64,9 +65,9 @@ export interface StepsOptions {
   readonly recorded: readonly StepRecord[];
 }
 
-/** Somebody who waits until records are answered. */
+/** Somebody who waits until so many records are answered. */
 interface Waiter {
-  readonly left: Set<number>;
+  readonly count: number;
   readonly resolve: () => void;
 }
 
@@ -78,12 +79,25 @@ export interface RollbackStep {
   readonly rollback: Rollback;
 }
 
+/** What the function of a step is given. */
+class Scope implements StepScope {
+  readonly #state: AttemptState;
+
+  constructor(state: AttemptState) {
+    this.#state = state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#state.signal;
+  }
+}
+
 /** The steps of one attempt: those recorded earlier, and those being made. */
 export class Steps {
-  /** Numbers of the records that were sent and are not answered. */
-  readonly #unanswered = new Set<number>();
   #waiters: readonly Waiter[] = [];
+  /** Records that were sent, and how many of them are answered: in order, but for those that are refused. */
   #sent = 0;
+  #answered = 0;
   #options: StepsOptions;
   #madeBytes = 0;
   readonly #recorded = new Map<string, StepRecord>();
@@ -313,13 +327,12 @@ export class Steps {
     const { port, lease, state } = this.#options;
     const { outcome } = step;
     this.#madeBytes += NAME_BYTES + ("value" in outcome ? payloadBytes(outcome.value) : 0);
-    const number = ++this.#sent;
-    this.#unanswered.add(number);
+    this.#sent++;
     port.recordStep(lease, step, seenThrough, (answer) => {
-      this.#unanswered.delete(number);
+      this.#answered++;
       const error = judge(answer, lease, state);
       settle?.(error);
-      if (this.#waiters.length > 0) this.#wake(number);
+      if (this.#waiters.length > 0) this.#wake();
     });
   }
 
@@ -330,21 +343,21 @@ export class Steps {
     });
   }
 
-  #wake(number: number): void {
-    this.#waiters = this.#waiters.filter(({ left, resolve }) => {
-      left.delete(number);
-      if (left.size === 0) resolve();
-      return left.size > 0;
+  #wake(): void {
+    this.#waiters = this.#waiters.filter(({ count, resolve }) => {
+      const isOver = count <= this.#answered;
+      if (isOver) resolve();
+      return !isOver;
     });
   }
 
   /** Resolves when every record that was sent is answered: what is asked beside the stream may refer to them then. */
   async answered(): Promise<void> {
     this.#sayFailures();
-    if (this.#unanswered.size === 0) return;
-    const left = new Set(this.#unanswered);
+    const count = this.#sent;
+    if (count === this.#answered) return;
     await new Promise<void>((resolve) => {
-      this.#waiters = [...this.#waiters, { left, resolve }];
+      this.#waiters = [...this.#waiters, { count, resolve }];
     });
   }
 
@@ -369,12 +382,7 @@ export class Steps {
     const { port, state } = this.#options;
     const frame = { attempt: state, step: name };
     if (options.timeout === undefined) {
-      const scope: StepScope = {
-        get signal() {
-          return state.signal;
-        },
-      };
-      return port.insideStep(frame, () => run(scope));
+      return port.insideStep(frame, () => run(new Scope(state)));
     }
     return this.#tryFor(parseDuration(options.timeout, "timeout"), { name, options, run }, frame);
   }

@@ -7,9 +7,10 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
-import { decodePayload, encodePayload, type PayloadShape } from "@pawl/proto/v1/payload_wire.js";
+import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
+import { decodePayload, type PayloadShape, writePayload } from "@pawl/proto/v1/payload_wire.js";
 import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
+import { WireWriter } from "@pawl/proto/wire/writer.js";
 
 /**
  * The straight-line codecs of `@pawl/proto` read and write plain shapes; the rest of this SDK knows protobuf-es messages. They differ in two
@@ -78,15 +79,40 @@ function readContent(schema: DescMessage, content: object): object {
     : fromBinary(schema, content);
 }
 
+/** Short contents of one message lie side by side in memory: an array of its own for each would cost more than to write it. */
+const SLAB_BYTES = 16_384;
+const SHARED_BYTES_MAX = 1_024;
+
+const writer = new WireWriter();
+let slab = new Uint8Array(SLAB_BYTES);
+let slabUsed = 0;
+
 function writeContent(schema: DescMessage, content: object): object {
   switch (schema) {
     case PayloadSchema:
-      return encodePayload(toShape(schema, content as Message) as PayloadShape);
+      return writePayloadOf(content as Payload);
     case PlanSchema:
       return encodePlanOnce(content as Plan);
     default:
       return toShape(schema, content as Message);
   }
+}
+
+function writePayloadOf(payload: Payload): Uint8Array {
+  // With content at hand and no digest it holds no other message: it is its own shape.
+  const isBare = payload.body.case === "data" && payload.digest === undefined;
+  writer.reset();
+  writePayload(writer, (isBare ? payload : toShape(PayloadSchema, payload)) as PayloadShape);
+  if (writer.pos > SHARED_BYTES_MAX) {
+    return writer.finish();
+  }
+  if (slabUsed + writer.pos > SLAB_BYTES) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  slab.set(writer.view(), slabUsed);
+  slabUsed += writer.pos;
+  return slab.subarray(slabUsed - writer.pos, slabUsed);
 }
 
 /** Puts in every place what `convert` makes of what is there. */

@@ -44,6 +44,7 @@ export class WorkPort implements AttemptPort {
   readonly #core: ClientCore;
   readonly #stream: WorkStream;
   readonly #steps = new AsyncLocalStorage<StepFrame>();
+  #soon: (() => void)[] = [];
 
   constructor(core: ClientCore, stream: WorkStream) {
     this.#core = core;
@@ -159,6 +160,17 @@ export class WorkPort implements AttemptPort {
       { ...this.#core.unary(signal), patienceMs: Number.POSITIVE_INFINITY },
     );
     return answer.proposal?.proposalId ?? "";
+  }
+
+  soon(run: () => void): void {
+    this.#soon.push(run);
+    if (this.#soon.length === 1) {
+      setImmediate(() => {
+        const due = this.#soon;
+        this.#soon = [];
+        for (const each of due) each();
+      });
+    }
   }
 
   currentStep(): StepFrame | undefined {

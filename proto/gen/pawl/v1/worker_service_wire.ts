@@ -4784,3 +4784,76 @@ export function decodeReportOutputsResponse(bytes: Uint8Array): ReportOutputsRes
   const r = new WireReader(bytes);
   return readReportOutputsResponse(r, r.limit);
 }
+
+/** A plain `pawl.v1.GetRecordsResponse`; its fields are described in worker_service_pb.ts. */
+export interface GetRecordsResponseShape {
+  steps: StepRecordShape[];
+  outcomes: WaitOutcomeShape[];
+  recorded: RecordedNameShape[];
+}
+
+/** Appends the fields of a `pawl.v1.GetRecordsResponse`. */
+export function writeGetRecordsResponse(w: WireWriter, m: GetRecordsResponseShape): void {
+  for (const item of m.steps) {
+    w.tag(10);
+    const at = w.begin();
+    writeStepRecord(w, item);
+    w.end(at);
+  }
+  for (const item of m.outcomes) {
+    w.tag(18);
+    const at = w.begin();
+    writeWaitOutcome(w, item);
+    w.end(at);
+  }
+  for (const item of m.recorded) {
+    w.tag(26);
+    const at = w.begin();
+    writeRecordedName(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.GetRecordsResponse` up to `end`, which is the reader's limit. */
+export function readGetRecordsResponse(r: WireReader, end: number): GetRecordsResponseShape {
+  const steps: StepRecordShape[] = [];
+  const outcomes: WaitOutcomeShape[] = [];
+  const recorded: RecordedNameShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        steps.push(readStepRecord(r, r.enter()));
+        r.leave(end);
+        break;
+      case 18:
+        outcomes.push(readWaitOutcome(r, r.enter()));
+        r.leave(end);
+        break;
+      case 26:
+        recorded.push(readRecordedName(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    steps,
+    outcomes,
+    recorded,
+  };
+}
+
+/** Encodes a `pawl.v1.GetRecordsResponse` into bytes of its own. */
+export function encodeGetRecordsResponse(m: GetRecordsResponseShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeGetRecordsResponse(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.GetRecordsResponse`; its bytes fields are views of `bytes`. */
+export function decodeGetRecordsResponse(bytes: Uint8Array): GetRecordsResponseShape {
+  const r = new WireReader(bytes);
+  return readGetRecordsResponse(r, r.limit);
+}

@@ -24,7 +24,7 @@ import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
 import { checkId } from "../ids.js";
 import { MessageContext, type RecordInTurn } from "../message-context.js";
-import { CALL_FRAMES, Names, placeInCode, WAIT_FRAMES } from "../names.js";
+import { CALL_FRAMES, type CodePlace, Names, placeInCode, WAIT_FRAMES } from "../names.js";
 import { buildTask, MAIN_TASK } from "../plan-message.js";
 import { quiet } from "../quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
@@ -64,7 +64,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
   #calls: Calls;
   readonly #names = new Names();
   readonly #contestants: ContestParts = {
-    record: (name, winner) => this.step(name, () => winner),
+    record: (name, winner) => this.#note(name, () => winner, placeInCode(WAIT_FRAMES)),
     assertGoesOn: () => this.#assertGoesOn(),
   };
   /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
@@ -87,6 +87,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
       outcomes: offer.outcomes,
       seenThrough: offer.seenThrough,
       recordedThrough: recordedThrough(offer),
+      soon: (run) => this.options.port.soon(run),
       declare: (waits) => declareWaits(this.options, [...waits]),
       given: (number) => {
         this.options.state.seenThrough = number;
@@ -158,13 +159,11 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
   }
 
   protected override makeStep<T>(step: StepToMake): Promise<T> {
-    const key = typeof step.first === "function" ? undefined : step.first.key;
+    const { first, second, isRead, at } = step;
     const name = scopedName(scopeOf(this), step.name);
-    const recorded = this.recordedStep(name, key);
-    return this.#own(
-      (place) => super.beginStep<T>({ ...step, name, onRecord: () => place.record() }),
-      recorded,
-    );
+    const recorded = this.recordedStep(name, typeof first === "function" ? undefined : first.key);
+    const made: StepToMake = { name, first, second, isRead, at };
+    return this.#own((place) => super.beginStep<T>(made, () => place.record()), recorded);
   }
 
   onRollback<Sent, Result>(
@@ -455,21 +454,26 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     return contest("any", { name, entries }, this.#contestants);
   }
 
+  /** A step of the SDK's own, on behalf of a call of `ctx`. */
+  #note<T>(name: string, first: () => T, at: CodePlace): Promise<T> {
+    return this.makeStep<T>({ name, first, isRead: false, at });
+  }
+
   async now(name: string): Promise<Date> {
-    return new Date(await this.step(`$now/${name}`, () => wallMs()));
+    return new Date(await this.#note(`$now/${name}`, () => wallMs(), placeInCode(1, this.now)));
   }
 
   random(name: string): Promise<number> {
-    return this.step(`$random/${name}`, () => Math.random());
+    return this.#note(`$random/${name}`, () => Math.random(), placeInCode(1, this.random));
   }
 
   uuid(name: string): Promise<string> {
-    return this.step(`$uuid/${name}`, () => randomUUID() as string);
+    return this.#note(`$uuid/${name}`, () => `${randomUUID()}`, placeInCode(1, this.uuid));
   }
 
   log(message: string): void {
     if (this.options.state.dropsCall() || this.#turns.isReplaying) return;
-    const { runId, task } = this.options.offer;
+    const { runId, task } = this;
     process.stderr.write(`${new Date().toISOString()} ${runId}/${task}: ${message}\n`);
   }
 

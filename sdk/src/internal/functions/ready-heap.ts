@@ -3,10 +3,13 @@ import { compareKeys, type OrderKey } from "./order-key.js";
 /** Something that can be given. */
 export interface Ready {
   readonly key: OrderKey;
-  readonly give: () => void;
+  /** Gives it. */
+  give(): void;
 }
 
-interface Entry extends Ready {
+interface Entry {
+  readonly key: OrderKey;
+  readonly ready: Ready;
   /** The how many-th it was: of those with the same place the first that came is first. */
   readonly arrival: number;
 }
@@ -22,9 +25,9 @@ export class ReadyHeap {
   }
 
   /** Adds one. */
-  add({ key, give }: Ready): void {
+  add(ready: Ready): void {
     const entries = this.#entries;
-    const entry: Entry = { key, give, arrival: this.#arrivals++ };
+    const entry: Entry = { key: ready.key, ready, arrival: this.#arrivals++ };
     let at = entries.length;
     entries.push(entry);
     while (at > 0) {
@@ -45,7 +48,7 @@ export class ReadyHeap {
     if (last !== undefined && entries.length > 0) {
       this.#sink(last);
     }
-    return first;
+    return first?.ready;
   }
 
   /** Puts one in place of the earliest. */

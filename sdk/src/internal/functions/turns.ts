@@ -7,8 +7,9 @@ import type { Waiting } from "../waiting.js";
 import type { Suspension, WaitCall } from "../waits.js";
 import { HeldBack } from "./held-back.js";
 import { compareKeys, LIVE_NUMBERS, type OrderKey } from "./order-key.js";
+import { OwnWork } from "./own-work.js";
 import { Place, type PlaceTurns } from "./place.js";
-import { ReadyHeap } from "./ready-heap.js";
+import { type Ready, ReadyHeap } from "./ready-heap.js";
 
 /** A function that waits for tasks which it called keeps its lease for this long, in ms, after the last thing it was given: most end soon. */
 const LINGER_MS = 25;
@@ -21,6 +22,8 @@ export interface TurnsOptions {
   readonly seenThrough: number;
   /** Number of the last record that came with the offer: until the code has been given it, it goes over what was recorded. */
   readonly recordedThrough: number;
+  /** Calls back when the code has done what it can do now. */
+  readonly soon: (run: () => void) => void;
   /** Told of waits that begin while something of the function still runs. */
   readonly declare: (waits: readonly TaskWait[]) => void;
   /** Told up to which event the code has been given outcomes, whenever that rises. */
@@ -45,7 +48,7 @@ interface Asked {
  *
  * When nothing is left to give and nothing of the function runs, its task is given back with all that it waits for.
  */
-export class Turns implements Waiting {
+export class Turns implements Waiting, PlaceTurns {
   readonly #options: TurnsOptions;
   readonly #asked = new Map<string, Asked>();
   /** Waits among them that the kernel was not told of. */
@@ -71,16 +74,14 @@ export class Turns implements Waiting {
   #isClosed = false;
   #linger: Timer | undefined;
   #lingerIsOver = false;
-  readonly #placing: PlaceTurns = {
-    next: () => ({ after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ }),
-    isBehind: (key) => compareKeys(key, this.#latest) < 0,
-    hold: () => {
-      this.#blocking++;
-    },
-    letGo: () => {
-      this.#blocking--;
-      this.look();
-    },
+  readonly #settled = (work: Ready): void => {
+    this.#running--;
+    this.#ready.add(work);
+    this.look();
+  };
+  readonly #look = (): void => {
+    this.#isLooking = false;
+    this.#goOn();
   };
 
   constructor(options: TurnsOptions) {
@@ -183,46 +184,52 @@ export class Turns implements Waiting {
    * @param recorded Its place, when it was recorded earlier.
    */
   own<T>(run: (place: Place) => T | Promise<T>, recorded: OrderKey | undefined): Promise<T> {
-    const place = new Place(this.#placing, recorded);
+    const place = new Place(this, recorded);
     if (this.#isClosed) return promised(() => run(place));
-    const given = new Promise<T>((resolve, reject) => {
-      this.#running++;
-      const settle = (give: () => void): void => {
-        this.#running--;
-        const key = place.end();
-        this.#ready.add({
-          key,
-          give: () => {
-            if (!key.isOwn) this.#given(key.after);
-            give();
-          },
-        });
-        this.look();
-      };
-      const failed = (error: unknown): void => {
-        if (error instanceof HeldBack) {
-          this.#running--;
-          place.end();
-          this.look();
-          return;
-        }
-        settle(() => {
-          given.catch(() => undefined);
-          reject(error);
-        });
-      };
-      try {
-        const value = run(place);
-        if (value instanceof Promise) {
-          value.then((late) => settle(() => resolve(late)), failed);
-        } else {
-          settle(() => resolve(value));
-        }
-      } catch (error) {
-        failed(error);
+    const work = new OwnWork<T>(place, this.#settled);
+    this.#running++;
+    try {
+      const value = run(place);
+      if (value instanceof Promise) {
+        value.then(
+          (late) => work.settle(late),
+          (error: unknown) => this.#failed(work, place, error),
+        );
+      } else {
+        work.settle(value);
       }
-    });
-    return given;
+    } catch (error) {
+      this.#failed(work, place, error);
+    }
+    return work.promise;
+  }
+
+  #failed<T>(work: OwnWork<T>, place: Place, error: unknown): void {
+    if (error instanceof HeldBack) {
+      this.#running--;
+      place.end();
+      this.look();
+    } else {
+      work.fail(error);
+    }
+  }
+
+  /** The place of what is recorded now. */
+  next(): OrderKey {
+    return { after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ };
+  }
+
+  isBehind(key: OrderKey): boolean {
+    return compareKeys(key, this.#latest) < 0;
+  }
+
+  hold(): void {
+    this.#blocking++;
+  }
+
+  letGo(): void {
+    this.#blocking--;
+    this.look();
   }
 
   /** Nothing is given while this runs: what it gives is a matter of the network, not of the function. */
@@ -253,10 +260,7 @@ export class Turns implements Waiting {
     this.#linger = undefined;
     if (!this.#isLooking && !this.#isDropped && !this.#isClosed) {
       this.#isLooking = true;
-      setImmediate(() => {
-        this.#isLooking = false;
-        this.#goOn();
-      });
+      this.#options.soon(this.#look);
     }
   }
 
@@ -283,6 +287,7 @@ export class Turns implements Waiting {
       this.#lingerIsOver = false;
       this.#reached = Math.max(this.#reached, next.key.number);
       if (compareKeys(next.key, this.#latest) > 0) this.#latest = next.key;
+      if (next instanceof OwnWork && !next.key.isOwn) this.#given(next.key.after);
       next.give();
       this.look();
     } else if (this.#options.onIdle !== undefined) {

@@ -1,4 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
+import { decodePayload } from "@pawl/proto/v1/payload_wire.js";
 import {
   type GetRecordsRequest,
   type GetRecordsResponseSchema,
@@ -9,6 +11,7 @@ import {
   type RecordStepsResponseSchema,
   type StepItem,
   StepItemSchema,
+  type StepRecord,
   StepRecordSchema,
   WaitOutcomeSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
@@ -19,6 +22,7 @@ import {
   encodeStepRecord,
   encodeWaitOutcome,
   type StepItemShape,
+  type StepRecordShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
 import { holds, leaseLost } from "../../core/lease-standing.js";
 import { limits } from "../../core/limits.js";
@@ -37,6 +41,7 @@ import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
 import { recordedNames } from "../streams/recorded-names.js";
 import { recordPage, stepShape } from "../streams/records.js";
 import { requireCount } from "../validate/fields.js";
+import { payloadOf } from "../views/payload-view.js";
 import { rejectionMessage } from "../views/rejection-view.js";
 import { acknowledge, leaseOfRequest, type NamedLease } from "./requests.js";
 
@@ -133,7 +138,7 @@ export async function* getRecords(
     }
     yield {
       recorded: recorded.map((name) => fromBinary(RecordedNameSchema, encodeRecordedName(name))),
-      steps: page.steps.map((record) => fromBinary(StepRecordSchema, encodeStepRecord(record))),
+      steps: page.steps.map(stepMessage),
       outcomes: page.outcomes.map((outcome) =>
         fromBinary(WaitOutcomeSchema, encodeWaitOutcome(outcome)),
       ),
@@ -143,6 +148,26 @@ export async function* getRecords(
     }
     after = page.last;
   }
+}
+
+/** The message of a record: there may be tens of thousands, so it is not encoded and read again. */
+function stepMessage(record: StepRecordShape): StepRecord {
+  const { name, key, value, observedAtMs, seenThrough, number } = record;
+  return value === undefined || record.rollback !== undefined
+    ? fromBinary(StepRecordSchema, encodeStepRecord(record))
+    : {
+        $typeName: StepRecordSchema.typeName,
+        ...{ name, value: payloadMessage(value), observedAtMs, seenThrough, number },
+        ...(key === undefined ? {} : { key }),
+      };
+}
+
+/** Only content at hand, without a digest, holds no other message. */
+function payloadMessage(bytes: Uint8Array): Payload {
+  const { contentType, encoding, digest, body } = decodePayload(bytes);
+  return digest === undefined && body.case === "data"
+    ? { $typeName: PayloadSchema.typeName, contentType, encoding, body }
+    : payloadOf(bytes);
 }
 
 function requireLease(run: Run, { task: name, leaseVersion }: NamedLease): number {
