@@ -4,13 +4,19 @@
  */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { connect } from "@pawl/sdk";
 import { history, parked, sharedMs, wake } from "./functions.js";
 
 const [url = "", slots = "1", how = "warm"] = process.argv.slice(2);
 const warmth = how === "cold" ? { warmBytesMax: 0 } : {};
 const client = connect({ url });
-await client.api.admin.getServerInfo({});
+for (let isThere = false; !isThere; ) {
+  isThere = await client.api.admin.getServerInfo({}).then(
+    () => true,
+    () => setTimeout(5, false),
+  );
+}
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
 const lines = createInterface({ input: process.stdin });
 lines.once("line", () => {

@@ -18,14 +18,17 @@ const pawl: string = fileURLToPath(
   new URL("../bin/pawl.js", import.meta.resolve("@pawl/server/embed.js")),
 );
 
-/** Starts a kernel on `directory`; answers its process and address. */
-export async function startKernel(directory: string): Promise<{ kernel: Child; url: string }> {
+/** Starts a kernel on `directory`; answers its process and address. @param port default: a free one. */
+export async function startKernel(
+  directory: string,
+  port: number | string = 0,
+): Promise<{ kernel: Child; url: string }> {
   const kernel = startChild(pawl, [
     "serve",
     "--dir",
     directory,
     "--port",
-    "0",
+    `${port}`,
     "--json",
     "--exit-with-parent",
   ]);
