@@ -48,6 +48,8 @@ export class Names {
 /** How deep the code of a call may lie below the SDK's own frames. */
 const FRAMES = 24;
 
+/** Callers noted of a step of the SDK's own: what may lie between the user's code and where it looks, and that. */
+export const STEP_FRAMES = 3;
 /** Callers noted of a call of a function: what may lie between the user's code and where it looks, and that. */
 export const CALL_FRAMES = 3;
 /** The same of a wait of a function. */

@@ -47,6 +47,10 @@ export class ReplayPort implements AttemptPort {
     queueMicrotask(() => settle(taken));
   }
 
+  soon(run: () => void): void {
+    setImmediate(run);
+  }
+
   async tellRun(lease: Lease, item: ObligationItem, seenThrough: number): Promise<ItemAnswer> {
     const message = Object.assign(item, named(lease), { seenThrough });
     return this.#answer("obligation", toBinary(ObligationItemSchema, message));
