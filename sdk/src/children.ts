@@ -1,3 +1,4 @@
+import type { CancelCallOptions } from "./cancel-mode.js";
 import type { Duration } from "./duration.js";
 
 /** How a child run is started. */
@@ -25,4 +26,11 @@ export interface ChildRun<Output = unknown> {
    * @throws RunFailed, RunCancelled, RunTerminated as it ended; PawlError `PAWL_RUN_EXISTS` when a run that is no child of this one has its id; or the attempt's end.
    */
   result(): Promise<Output>;
+  /**
+   * Cancels it while this run goes on: asked again, only the first counts. `request` and `wait` ask it to stop, once, as `ctx.cancelRun` does; `abandon` asks nothing. After `request` and
+   * `abandon` its result throws `CallCancelled`. What becomes of it when this run ends is what `parentClose` said.
+   *
+   * @throws what `ctx.cancelRun` throws.
+   */
+  cancel(options?: CancelCallOptions): Promise<void>;
 }

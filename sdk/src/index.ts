@@ -44,6 +44,7 @@ export {
   type RefusedOptions,
   type RetryableCallOptions,
 } from "./call-errors.js";
+export type { Call, CancelCallOptions, CancelMode } from "./cancel-mode.js";
 export type { ChildOptions, ChildRun } from "./children.js";
 export { createPawlClient, type PawlClient, type PawlClientOptions } from "./client.js";
 export {
@@ -208,4 +209,4 @@ export {
   type Winner,
   type WorkflowContext,
 } from "./workflow-context.js";
-export { CallFailed, JoinFailed, RecordMismatch } from "./workflow-errors.js";
+export { CallCancelled, CallFailed, JoinFailed, RecordMismatch } from "./workflow-errors.js";

@@ -1,3 +1,4 @@
+import type { Call } from "./cancel-mode.js";
 import type { TaskContext } from "./context.js";
 import type { Operation } from "./operation.js";
 import type { TaskRef } from "./task.js";
@@ -105,6 +106,8 @@ export interface WorkingContext extends Omit<TaskContext, "dependencies" | "depe
    * @throws CallFailed when it failed for good, as often as the code runs again.
    */
   call<Sent, Output>(task: TaskRef<Sent, Output>, ...input: CallArguments<Sent>): Promise<Output>;
+  /** The same, with a handle by which the call can be cancelled while the function goes on. */
+  startCall<Sent, Output>(task: TaskRef<Sent, Output>, ...input: CallArguments<Sent>): Call<Output>;
   /**
    * Does the same for each item, side by side, and gives what became of them in the order of the items. Names inside are told apart by the map's name and the
    * item's key.

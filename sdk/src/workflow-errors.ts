@@ -1,3 +1,4 @@
+import type { CancelMode } from "./cancel-mode.js";
 import { PawlError, type RecordedFailure } from "./errors.js";
 
 /** A called task failed for good, or was cancelled: the failure is recorded and thrown again at the same place. */
@@ -27,6 +28,27 @@ export class RecordMismatch extends PawlError {
 
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super("PAWL_RECORD_MISMATCH", message, { ...options, retryable: false });
+  }
+}
+
+/** The function cancelled this call, and waits for it no more. */
+export class CallCancelled extends PawlError {
+  override readonly name: string = "CallCancelled";
+  /** Name of the task, or id of the child run. */
+  readonly call: string;
+  /** How it was cancelled. */
+  readonly mode: CancelMode;
+
+  constructor(
+    call: string,
+    { mode, reason }: { readonly mode: CancelMode; readonly reason: string },
+  ) {
+    const why = reason === "" ? "" : `: ${reason}`;
+    super("PAWL_CALL_CANCELLED", `The function cancelled "${call}" (${mode})${why}.`, {
+      retryable: false,
+    });
+    this.call = call;
+    this.mode = mode;
   }
 }
 

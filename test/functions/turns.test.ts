@@ -27,7 +27,8 @@ async function giveAll(
   });
   const given: number[] = [];
   const asks = asked.map(async (number) => {
-    await turns.ask(`call ${number}`, undefined, undefined);
+    const name = `call ${number}`;
+    await turns.ask({ name, key: undefined, call: undefined, isWanted: () => true });
     given.push(number);
   });
   await Promise.all(asks);

@@ -91,6 +91,8 @@ const allEvents = [
   "taskCancelled",
   "taskChanged",
   "tasksCalled",
+  "callsStopping",
+  "callsAbandoned",
   "callsCancelled",
   "waitsOpened",
   "runPaused",

@@ -153,6 +153,41 @@ describe("on the worker stream", () => {
   });
 });
 
+describe("on the worker stream, too,", () => {
+  test("a call that is asked to stop keeps its lease; its worker is told why, and once more when it is back", async () => {
+    const worker = await start();
+    const { handle, leaseVersion } = await worker.offer();
+    worker.send({ calls: [{ handle, leaseVersion, correlation: 1, tasks: [called("a")] }] });
+    await worker.answer(1);
+    const serves = [{ kind: "child" }];
+    const hello = { sessionId: "other", serves };
+    const child = await TestWorker.connect(server.grpc, hello, { credits: 1 });
+    const offer = await child.offer();
+    const stops = [{ name: "a", reason: "enough" }];
+    worker.send({ calls: [{ handle, leaseVersion, correlation: 2, stops }] });
+    expect(await worker.answer(2)).toBe("accepted");
+    expect(await child.asked(offer.handle)).toBe("enough");
+    child.stream.cancel();
+    const { runId, task } = offer;
+    const held = { handle: offer.handle, runId, task, leaseVersion: offer.leaseVersion };
+    const back = await TestWorker.connect(server.grpc, { ...hello, holds: [held] });
+    expect(await back.asked(offer.handle)).toBe("enough");
+    await complete(server.grpc, offer, 7);
+    const [outcome] = await worker.outcomes(1);
+    expect(outcome?.outcome).toMatchObject({ case: "call", value: { end: { case: "output" } } });
+  });
+
+  test("a reason that is too long, and none of anything, are refused", async () => {
+    const lease = leaseRef(await leasedRun(server.grpc, "r"));
+    const stops = [{ name: "a", reason: "x".repeat(1_001) }];
+    for (const request of [{ lease, stops }, { lease }]) {
+      await expect(server.grpc.unary(work.callTasks, request)).rejects.toThrow(
+        "PAWL_INVALID_FIELD",
+      );
+    }
+  });
+});
+
 test("what ended while the worker was away is told also when it is more than a message holds", async () => {
   const worker = await start();
   const { handle, leaseVersion, seenThrough } = await worker.offer();

@@ -99,13 +99,13 @@ async function presentValue(guard: Extract<ApprovalGuard, { value: unknown }>): 
 }
 
 /** The wait for the decision about a proposal. */
-export function approvalCall(proposalId: string): WaitCall {
+export function approvalCall(proposalId: string, what: string): WaitCall {
   const wait: TaskWait = create(TaskWaitSchema, {
     name: WAIT_NAME,
     key: proposalId,
     subject: { case: "proposal", value: create(ProposalWaitSchema, { proposalId }) },
   });
-  return { name: WAIT_NAME, key: proposalId, describe: () => wait };
+  return { name: WAIT_NAME, key: proposalId, what, describe: () => wait };
 }
 
 /** The outcome of such a wait. */

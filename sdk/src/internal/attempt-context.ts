@@ -30,7 +30,7 @@ import {
 } from "./approve.js";
 import type { AttemptContextOptions } from "./attempt-context-options.js";
 import { never } from "./attempt-state.js";
-import { childCall, childItem, readChild } from "./children.js";
+import { childCall, childHandle, childItem, readChild } from "./children.js";
 import { decodePayload } from "./codec.js";
 import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
@@ -289,7 +289,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
       }
     });
     const { status, principal, reason } = await this.waitFor(
-      () => approvalCall(proposalId),
+      () => approvalCall(proposalId, what),
       readProposal,
     );
     const said = { proposalId, principal, reason };
@@ -350,14 +350,12 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
         throw thrown;
       }
     });
-    let result: Promise<Output> | undefined;
-    return {
-      runId,
-      result: () => {
-        result ??= this.#childEnd<Output>(obligation);
-        return result;
-      },
-    };
+    const wait = childCall(obligation, runId);
+    return childHandle<Output>(runId, {
+      end: () => this.#childEnd<Output>(wait),
+      forget: () => this.forgetWait(wait),
+      askToStop: (reason) => this.cancelRun(runId, reason, { key: "$parent" }),
+    });
   }
 
   async child<Sent, Output>(
@@ -368,14 +366,15 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
   }
 
   /** The worker that served the child has checked its output against its schema, or there is none to check. */
-  #childEnd<Output>(obligation: number): Promise<Output> {
+  #childEnd<Output>(wait: WaitCall): Promise<Output> {
     const { port } = this.options;
-    return this.waitFor(
-      () => childCall(obligation),
-      async (outcome) =>
-        (await readChild(outcome, (payload, runId) => port.load(payload, runId))) as Output,
-    );
+    const read = (outcome: WaitOutcome): Promise<unknown> =>
+      readChild(outcome, (payload, runId) => port.load(payload, runId));
+    return this.waitFor(() => wait, read) as Promise<Output>;
   }
+
+  /** Nobody waits for this any more. */
+  protected forgetWait(_wait: WaitCall): void {}
 
   /** How a child is started, named by where the code is. */
   protected childOptions(options: ChildOptions): ChildOptions {
@@ -403,7 +402,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
       }
     });
     return status === ObligationStatus.OPEN
-      ? await this.waitFor(() => answerCall(obligation), readStatus)
+      ? await this.waitFor(() => answerCall(obligation, call), readStatus)
       : status;
   }
 

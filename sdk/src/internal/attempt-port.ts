@@ -7,11 +7,20 @@ import type {
   ChildItem,
   EmitItem,
   ObligationItem,
+  StopCall,
   TaskWait,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Lease } from "./lease.js";
 import type { Ledger } from "./perform.js";
 import type { ItemAnswer } from "./work-item.js";
+
+/** What is said about calls in one item. */
+export interface CallOrders {
+  readonly tasks?: PlanTask[];
+  readonly cancels?: string[];
+  readonly stops?: StopCall[];
+  readonly abandons?: string[];
+}
 
 /** What one recorded step is, on its way to the kernel. */
 export interface StepToRecord {
@@ -49,7 +58,7 @@ export interface AttemptPort {
   /** Ends the attempt and begins the next incarnation of its run; resolves with the kernel's answer. */
   continueRun(lease: Lease, input: Payload | undefined): Promise<ItemAnswer>;
   /** Calls tasks, and gives up earlier calls; resolves with the kernel's answer. */
-  call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer>;
+  call(lease: Lease, orders: CallOrders): Promise<ItemAnswer>;
   /** Begins waits while the lease stays; resolves with the kernel's answer. */
   declareWaits(lease: Lease, waits: TaskWait[]): Promise<ItemAnswer>;
   /** A ledger without a lease, for scope `namespace`. */

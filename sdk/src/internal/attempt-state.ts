@@ -5,11 +5,13 @@ import { makeController } from "./controller.js";
 import type { Waiting } from "./waiting.js";
 
 /** A `ctx` call that has not ended. */
-interface OpenCall {
+export interface OpenCall {
   /** What is called, for people. */
   readonly call: string;
   /** False once nobody waits for it. Absent: somebody does. */
   readonly isWanted: (() => boolean) | undefined;
+  /** True when it lost a race: nobody needs to wait for it. */
+  isLost: boolean;
 }
 
 /**
@@ -21,6 +23,8 @@ export class AttemptState {
   waits: Waiting | undefined;
   /** Up to which event of its run the code had been given outcomes. */
   seenThrough = 0;
+  /** The last call that took its time. */
+  lastAtWork: OpenCall | undefined;
   #onOutcomes: ((outcomes: readonly WaitOutcome[]) => void) | undefined;
   readonly #early: WaitOutcome[] = [];
   #controller: AbortController | undefined;
@@ -143,8 +147,8 @@ export class AttemptState {
 
   /** Names of `ctx` calls that have not ended, waits apart: a wait that nobody needs any more is none. */
   get openCalls(): string[] {
-    return [...this.#open].flatMap(({ call, isWanted }) =>
-      isWanted === undefined || isWanted() ? [call] : [],
+    return [...this.#open].flatMap(({ call, isWanted, isLost }) =>
+      !isLost && (isWanted === undefined || isWanted()) ? [call] : [],
     );
   }
 
@@ -169,13 +173,14 @@ export class AttemptState {
   enter<T>(call: string, run: () => T | Promise<T>, isWanted?: () => boolean): T | Promise<T> {
     if (this.dropsCall()) return never();
     this.assertUsable(call);
-    const mark = { call, isWanted };
+    const mark: OpenCall = { call, isWanted, isLost: false };
     this.#open.add(mark);
     let isAtWork = false;
     try {
       const value = run();
       if (value instanceof Promise) {
         isAtWork = true;
+        this.lastAtWork = mark;
         return this.#follow(mark, value);
       }
       this.#assertGoesOn();

@@ -98,7 +98,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
 }
 
 async function execute(options: AttemptOptions): Promise<AttemptEnd> {
-  const { offer, served, state, copy } = options;
+  const { offer, state, copy } = options;
   const isCold = offer.warm && copy === undefined;
   if (isCold || needsLoading(offer)) {
     await bringIn(offer, options, isCold);
@@ -122,9 +122,18 @@ async function execute(options: AttemptOptions): Promise<AttemptEnd> {
   if ("continued" in ended) {
     return { case: "nothing" }; // The kernel knows.
   }
-  const { returned } = ended;
   state.returned();
-  const open = [...state.openCalls, ...ctx.unanswered];
+  return await toEnd(ended.returned, ctx, options);
+}
+
+/** What a return comes to: refused while something that the code asked for is open, else its output. */
+async function toEnd(
+  returned: unknown,
+  ctx: MessageContext,
+  { offer, served, state }: AttemptOptions,
+): Promise<AttemptEnd> {
+  const calls = ctx instanceof FunctionContext ? ctx.forgotten : state.openCalls;
+  const open = [...calls, ...ctx.unanswered];
   if (open.length > 0) {
     throw openCallsError(offer.task, open, "return");
   }

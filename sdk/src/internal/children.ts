@@ -10,12 +10,13 @@ import {
   TaskWaitSchema,
   type WaitOutcome,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import type { ChildOptions } from "../children.js";
+import type { ChildOptions, ChildRun } from "../children.js";
 import type { Startable } from "../connect.js";
 import { DefinitionInvalid, PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
+import { LeftResult } from "./left-result.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { runTimeoutOf } from "./run-timeout.js";
 import { otherKind } from "./sleep.js";
@@ -65,14 +66,14 @@ export async function childItem(
 }
 
 /** A wait for the end of a child. */
-export function childCall(obligation: number): WaitCall {
+export function childCall(obligation: number, runId: string): WaitCall {
   const key = `${obligation}`;
   const wait = create(TaskWaitSchema, {
     name: WAIT_NAME,
     key,
     subject: { case: "child", value: create(ChildWaitSchema, { obligation }) },
   });
-  return { name: WAIT_NAME, key, describe: () => wait };
+  return { name: WAIT_NAME, key, what: `child "${runId}"`, describe: () => wait };
 }
 
 /**
@@ -114,4 +115,26 @@ function endOf({ runId, status, failure }: ChildOutcome): PawlError {
         `Expected child "${runId}" to have ended in a way that this SDK knows, but it is ${status}. Update @pawl/sdk.`,
       );
   }
+}
+
+/** What a child is to the code that started it. */
+export function childHandle<Output>(
+  runId: string,
+  parts: {
+    /** Waits for its end. */
+    readonly end: () => Promise<Output>;
+    /** Nobody waits for its end any more. */
+    readonly forget: () => void;
+    readonly askToStop: (reason: string) => Promise<unknown>;
+  },
+): ChildRun<Output> {
+  const left = new LeftResult(runId, parts.end);
+  return {
+    runId,
+    result: () => left.get(),
+    cancel: async (options = {}) => {
+      const how = left.cancel(options, parts.forget);
+      if (how !== undefined && how.mode !== "abandon") await parts.askToStop(how.reason);
+    },
+  };
 }

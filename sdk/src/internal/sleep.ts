@@ -17,6 +17,7 @@ export function sleepCall(name: string, duration: Duration, { key }: SleepOption
   return {
     name,
     key,
+    isNamed: true,
     describe: (elapsedMs) =>
       timerWait(name, key, { case: "afterMs", value: Math.max(0, lengthMs - elapsedMs) }),
   };
@@ -33,6 +34,7 @@ export function sleepUntilCall(name: string, time: Date, { key }: SleepOptions):
   return {
     name,
     key,
+    isNamed: true,
     describe: () => timerWait(name, key, { case: "atMs", value: Math.max(0, atMs) }),
   };
 }

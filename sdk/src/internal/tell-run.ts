@@ -76,14 +76,14 @@ export function readAnswer(
 }
 
 /** A wait for the answer of another run. */
-export function answerCall(obligation: number): WaitCall {
+export function answerCall(obligation: number, what: string): WaitCall {
   const key = `${obligation}`;
   const wait = create(TaskWaitSchema, {
     name: WAIT_NAME,
     key,
     subject: { case: "obligation", value: create(ObligationWaitSchema, { obligation }) },
   });
-  return { name: WAIT_NAME, key, describe: () => wait };
+  return { name: WAIT_NAME, key, what, describe: () => wait };
 }
 
 /** The outcome of such a wait. */

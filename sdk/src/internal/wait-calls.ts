@@ -21,6 +21,7 @@ export function signalCall(name: string, { key, timeout }: SignalWaitOptions): W
   return {
     name,
     key,
+    isNamed: true,
     describe: (elapsedMs) => {
       const wait = create(SignalWaitSchema, { signal: name });
       if (timeoutMs !== undefined) wait.timeoutMs = Math.max(0, timeoutMs - elapsedMs);
@@ -54,6 +55,8 @@ export function askCall(name: string, options: AskOptions): WaitCall {
   return {
     name,
     key,
+    isNamed: true,
+    what: `question "${name}"`,
     describe: (elapsedMs) => {
       const text = schema === undefined ? "" : JSON.stringify(schema);
       const wait = create(InputWaitSchema, { question, addressee, schema: text });

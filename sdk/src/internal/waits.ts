@@ -12,6 +12,10 @@ import type { Waiting } from "./waiting.js";
 export interface WaitCall {
   readonly name: string;
   readonly key: string | undefined;
+  /** True when the code named it: the names around the code count. */
+  readonly isNamed?: boolean;
+  /** What it is, for people, when a function must not forget it; absent: it asks nothing of anybody. */
+  readonly what?: string;
   /** What to tell the kernel, so many ms after the call was made. */
   readonly describe: (elapsedMs: number) => TaskWait;
 }

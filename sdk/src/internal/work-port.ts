@@ -9,7 +9,6 @@ import {
   OperationHolderSchema,
 } from "@pawl/proto/v1/operation_service_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import {
   CallItemSchema,
   type ChildItem,
@@ -23,7 +22,7 @@ import {
   WaitItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Records } from "./attempt.js";
-import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
+import type { AttemptPort, CallOrders, StepFrame, StepToRecord } from "./attempt-port.js";
 import type { ClientCore } from "./client-core.js";
 import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
@@ -114,12 +113,19 @@ export class WorkPort implements AttemptPort {
     });
   }
 
-  call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {
+  call(
+    lease: Lease,
+    { tasks = [], cancels = [], stops = [], abandons = [] }: CallOrders,
+  ): Promise<ItemAnswer> {
     const { handle, leaseVersion } = lease;
-    const bytes = tasks.reduce((sum, task) => sum + 1_000 + payloadBytes(task.input), 200);
-    return this.#send(lease, bytes + 200 * cancels.length, (correlation) => ({
+    const bytes =
+      tasks.reduce((sum, task) => sum + 1_000 + payloadBytes(task.input), 200) +
+      200 * (cancels.length + abandons.length) +
+      1_200 * stops.length;
+    const ends = { cancels, stops, abandons };
+    return this.#send(lease, bytes, (correlation) => ({
       kind: "call",
-      message: create(CallItemSchema, { handle, leaseVersion, correlation, tasks, cancels }),
+      message: create(CallItemSchema, { handle, leaseVersion, correlation, tasks, ...ends }),
     }));
   }
 

@@ -6,7 +6,6 @@ import {
 } from "@pawl/proto/v1/approval_service_pb.js";
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import { type Rejection, RejectionSchema } from "@pawl/proto/v1/rejection_pb.js";
 import {
   CallItemSchema,
@@ -19,7 +18,7 @@ import {
   type TaskWait,
   WaitItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
-import type { AttemptPort, StepFrame, StepToRecord } from "../internal/attempt-port.js";
+import type { AttemptPort, CallOrders, StepFrame, StepToRecord } from "../internal/attempt-port.js";
 import { never } from "../internal/attempt-state.js";
 import { HeldBack } from "../internal/functions/held-back.js";
 import type { Lease } from "../internal/lease.js";
@@ -66,8 +65,8 @@ export class ReplayPort implements AttemptPort {
     return never();
   }
 
-  async call(lease: Lease, tasks: PlanTask[], cancels: string[]): Promise<ItemAnswer> {
-    const message = create(CallItemSchema, { ...named(lease), tasks, cancels });
+  async call(lease: Lease, orders: CallOrders): Promise<ItemAnswer> {
+    const message = create(CallItemSchema, { ...named(lease), ...orders });
     return this.#answer("call", toBinary(CallItemSchema, message));
   }
 

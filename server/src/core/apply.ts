@@ -1,4 +1,4 @@
-import { applyCallsCancelled, applyTasksCalled } from "./apply/calls.js";
+import { applyCallEvent } from "./apply/calls.js";
 import { CorruptHistory } from "./apply/corrupt.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import { applyInputAnswered } from "./apply/inputs.js";
@@ -146,10 +146,10 @@ export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: 
       applyWaitsOpened(run, body.value, meta, hooks);
       break;
     case "tasksCalled":
-      applyTasksCalled(run, body.value, meta, hooks);
-      break;
+    case "callsStopping":
+    case "callsAbandoned":
     case "callsCancelled":
-      applyCallsCancelled(run, body.value, meta, hooks);
+      applyCallEvent(run, body, meta, hooks);
       break;
     case "rollbackBegan":
       applyRollbackBegan(run, body.value, meta, hooks);
@@ -187,6 +187,8 @@ type PartCase =
   | "waitEnded"
   | "waitsOpened"
   | "tasksCalled"
+  | "callsStopping"
+  | "callsAbandoned"
   | "callsCancelled"
   | "stepRecorded"
   | "operationIntended"

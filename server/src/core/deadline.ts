@@ -64,7 +64,11 @@ function nextWhilePausedMs(task: Task, spec: TaskSpec): number | undefined {
 
 /** When the grace after cancellation is over; undefined when nobody asked the task to stop. */
 export function graceDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
-  return mustStop(run, task) ? run.cancelRequestedAtMs + spec.cancelGraceMs : undefined;
+  if (!mustStop(run, task)) {
+    return undefined;
+  }
+  const ofRun = run.cancelRequestedAtMs === 0 ? undefined : run.cancelRequestedAtMs;
+  return after(earliest(ofRun, task.stop?.atMs) ?? 0, spec.cancelGraceMs);
 }
 
 function closeDeadline(task: Task, spec: TaskSpec): number | undefined {

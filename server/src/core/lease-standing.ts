@@ -10,9 +10,10 @@ export function holds(task: Task, leaseVersion: number): boolean {
   return task.status === TaskStatus.LEASED && task.leaseVersion === leaseVersion;
 }
 
-/** True when the run was asked to stop and this task with it: one that rolls back goes on. */
+/** True when the run was asked to stop and this task with it, or its caller asked it: one that rolls back goes on. */
 export function mustStop(run: Run, task: Task): boolean {
-  return run.cancelRequestedAtMs !== 0 && task.rollsBack === undefined;
+  const isAsked = run.cancelRequestedAtMs !== 0 || task.stop !== undefined;
+  return isAsked && task.rollsBack === undefined;
 }
 
 /** Refusal of a lease that is not the current one. `held` is the caller's. */

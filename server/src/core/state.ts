@@ -254,6 +254,10 @@ export interface MutableTask {
   steps: number[];
   /** Derived: number of the open review that asks what becomes of it; undefined: there is none. */
   openReview: number | undefined;
+  /** When and why its caller asked it to stop; undefined: it did not. */
+  stop: { readonly atMs: number; readonly reason: string } | undefined;
+  /** True when its caller let it go: it goes on to its end, whatever becomes of its caller. */
+  abandoned: boolean;
   /** Number of the task that it rolls back; undefined: it rolls back none. */
   rollsBack: number | undefined;
   /** Derived: number of the task that rolls it back; `declared`: it recorded how to, and that was not needed so far; undefined: it recorded nothing of that. */

@@ -3,15 +3,17 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ApplyHooks } from "../core/apply/hooks.js";
 import { announceObligations } from "../core/apply/obligations.js";
 import type { Command, LeaseName, StartRun } from "../core/command.js";
-import { nextDeadlineMs, runDeadlineMs } from "../core/deadline.js";
+import { graceDeadlineMs, nextDeadlineMs, runDeadlineMs } from "../core/deadline.js";
+import { mustStop } from "../core/lease-standing.js";
 import { limits } from "../core/limits.js";
 import { specOf } from "../core/plan/change-spec.js";
 import { plannedSpec, taskNumber } from "../core/plan/tasks-of-run.js";
 import { nextExpiryMs } from "../core/proposals.js";
-import type { MutableRun } from "../core/state.js";
+import type { MutableRun, Run } from "../core/state.js";
 import { isTaskClosed } from "../core/transitions.js";
 import { DeadlineQueue, type Due } from "./deadline-queue.js";
 import { Dispatcher } from "./dispatcher.js";
+import type { SessionListener } from "./kernel-api.js";
 import { type Lease, type LeaseParts, LeaseTable, tasksPerRun } from "./lease-table.js";
 import { OpenRuns } from "./open-runs.js";
 import type { Outcome, Receiver } from "./outcome.js";
@@ -270,7 +272,7 @@ export class OpenWork {
         }
       },
       leaseOver: (run, task, cause) => this.#leaseOver(run, task, cause),
-      cancelAsked: (run, task) => this.#cancelAsked(run, task),
+      cancelAsked: (run, task, reason) => this.#cancelAsked(run, task, reason),
       outcomeCame: (run, task) => this.#outcomeCame(run, task),
       proposalMoved: (run) => this.#rearmProposals(run),
       deadlineMoved: (run) => this.#rearmRun(run),
@@ -359,14 +361,30 @@ export class OpenWork {
     }
   }
 
-  #cancelAsked(run: MutableRun, task: number): void {
+  /** A worker that is back holds a lease: it may not have heard that it should stop. */
+  tellStop(
+    run: Run,
+    { task: number, handle }: Lease,
+    listener: Pick<SessionListener, "cancel">,
+  ): void {
+    const task = run.tasks[number];
+    const spec = plannedSpec(run, number);
+    if (task === undefined || spec === undefined || !mustStop(run, task)) {
+      return;
+    }
+    const endsMs = graceDeadlineMs(run, task, spec) ?? 0;
+    const graceMs = Math.max(0, endsMs - this.#parts.now());
+    listener.cancel(handle, task.stop?.reason ?? run.cancelReason, graceMs);
+  }
+
+  #cancelAsked(run: MutableRun, task: number, reason: string): void {
     const lease = this.leases.find(this.current, task);
     const listener = lease?.session?.listener;
     if (lease !== undefined && listener !== undefined) {
       this.#parts.register(listener);
       listener.cancel(
         lease.handle,
-        run.cancelReason,
+        reason,
         plannedSpec(run, task)?.cancelGraceMs ?? limits.cancelGraceMsDefault,
       );
     }

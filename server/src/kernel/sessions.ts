@@ -66,13 +66,14 @@ export class Sessions {
     return this.#connection(session, listener, lostHandles);
   }
 
-  /** What ended for its leases while it was away. Their runs have just been found. */
+  /** What ended for its leases while it was away, and which of them were asked to stop. Their runs have just been found. */
   #tellEnded(session: Session, listener: SessionListener): void {
     for (const lease of session.leases.values()) {
       const found = this.#loop.residency.find(lease.runNumber);
       if (found !== undefined && !(found instanceof Promise)) {
         this.#loop.register(listener);
         listener.ended(lease, found.run);
+        this.#loop.work.tellStop(found.run, lease, listener);
       }
     }
   }

@@ -9,13 +9,16 @@ import {
   cancelRun,
   completeTask,
   declareWaits,
+  fireDeadline,
   suspend,
   timer,
 } from "../support/commands.js";
 import {
   attemptFailed,
   calledTask,
+  callsAbandoned,
   callsCancelled,
+  callsStopping,
   cancelRequested,
   completed,
   declaration,
@@ -23,6 +26,7 @@ import {
   leased,
   runClosed,
   suspended,
+  taskCancelled,
   tasksCalled,
   timerDeclared,
   waitEnded,
@@ -203,6 +207,86 @@ describe("what nobody waits for any more", () => {
       LEASED,
       CANCELLED,
     ]);
+  });
+});
+
+describe("a call that is asked to stop", () => {
+  const stops = (...names: readonly string[]) =>
+    callTasks(1, [], [], { stops: names.map((name) => ({ name, reason: "enough" })) });
+
+  it("ends at once when nobody holds it; a worker that does is told, and keeps its grace", () => {
+    const scenario = calling("a", "b").given(leased(1, 1));
+    scenario
+      .when(stops("a", "b", "nobody"))
+      .records(callsStopping(0, [1, 2], "enough"))
+      .go();
+    expect(scenario.state.tasks.map(({ status }) => status)).toEqual([LEASED, LEASED, CANCELLED]);
+    expect(restoreRun(splitRows(scenario.state), compileRecordedPlan)).toEqual(scenario.state);
+    scenario.when(stops("a", "b")).isExisting();
+  });
+
+  it("ends as it says: it may complete all the same, or fail because it stopped", () => {
+    const stopping = (): Scenario =>
+      calling("a")
+        .given(leased(1, 1))
+        .given(callsStopping(0, [1], "enough"));
+    stopping()
+      .when(completeTask(1, { task: 1 }))
+      .records(completed(1, 1));
+    const stopped = stopping().given(taskCancelled(1, 1));
+    expect(stopped.state.tasks[1]?.status).toBe(CANCELLED);
+    expect(stopped.state.tasks[0]?.calls?.ended).toEqual([1]);
+  });
+
+  it("ends when its grace is over", () => {
+    const scenario = calling("a").given(leased(1, 1), callsStopping(0, [1], "enough"));
+    scenario
+      .at(limits.cancelGraceMsDefault - 1)
+      .when(fireDeadline(1))
+      .isExisting();
+    const due = scenario.at(limits.cancelGraceMsDefault).when(fireDeadline(1)).decision;
+    scenario.commit(due.accepted ? due.events : []);
+    expect(scenario.state.tasks[1]?.status).toBe(CANCELLED);
+  });
+
+  it("keeps its grace when its caller ends, and the run ends after it", () => {
+    const scenario = calling("a").given(leased(1, 1), callsStopping(0, [1], "enough"));
+    scenario.when(completeTask(1)).records(completed(0, 1)).andFollows();
+    expect(scenario.state.status).toBe(RunStatus.RUNNING);
+    scenario
+      .when(completeTask(1, { task: 1 }))
+      .records(completed(1, 1))
+      .andFollows(runClosed(DONE));
+  });
+});
+
+describe("a call that is let go", () => {
+  it("goes on when its caller ends, and the run ends after it, whatever became of it", () => {
+    const scenario = calling("a", "b");
+    scenario
+      .when(callTasks(1, [], [], { abandons: ["a", "nobody"] }))
+      .records(callsAbandoned(0, [1]))
+      .go();
+    scenario.when(callTasks(1, [], [], { abandons: ["a"] })).isExisting();
+    expect(restoreRun(splitRows(scenario.state), compileRecordedPlan)).toEqual(scenario.state);
+    scenario
+      .when(completeTask(1))
+      .records(completed(0, 1))
+      .andFollows(callsCancelled(0, [2]));
+    expect(scenario.state.tasks.map(({ status }) => status)).toEqual([
+      TaskStatus.COMPLETED,
+      READY,
+      CANCELLED,
+    ]);
+    const events = scenario.given(leased(1, 1)).commit([attemptFailed(1, 1, { next: FAILED })]);
+    expect(events.map((event) => event.case)).toEqual(["runClosed"]);
+    expect(scenario.state.status).toBe(DONE);
+  });
+
+  it("ends with a run that is asked to stop", () => {
+    const scenario = calling("a").given(callsAbandoned(0, [1]));
+    scenario.when(cancelRun()).records(cancelRequested());
+    expect(scenario.state.tasks.map(({ status }) => status)).toEqual([LEASED, CANCELLED]);
   });
 });
 

@@ -128,6 +128,7 @@ export function callTasks(
   leaseVersion: number,
   called: readonly (string | PlanTaskShape)[],
   cancels: readonly string[] = [],
+  left: Partial<Pick<CallTasks, "stops" | "abandons">> = {},
 ): CallTasks {
   return {
     kind: "CallTasks",
@@ -135,6 +136,9 @@ export function callTasks(
     leaseVersion,
     called: called.map((each) => (typeof each === "string" ? calledTask(each) : each)),
     cancels,
+    stops: [],
+    abandons: [],
+    ...left,
   };
 }
 

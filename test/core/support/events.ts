@@ -220,6 +220,20 @@ export function callsCancelled(task: number, called: readonly number[]): Event<"
   return { case: "callsCancelled", value: { task, called: [...called] } };
 }
 
+/** Called tasks are asked to stop. */
+export function callsStopping(
+  task: number,
+  called: readonly number[],
+  reason = "",
+): Event<"callsStopping"> {
+  return { case: "callsStopping", value: { task, called: [...called], reason } };
+}
+
+/** Called tasks are let go. */
+export function callsAbandoned(task: number, called: readonly number[]): Event<"callsAbandoned"> {
+  return { case: "callsAbandoned", value: { task, called: [...called] } };
+}
+
 /** Waits began while the lease stays. */
 export function waitsOpened(
   task: number,

@@ -11,14 +11,16 @@ export function callsOf(run: Run, move: Move): CallTasks {
   const turn = pick % 3 === 0 ? "" : `${Math.floor(run.eventCount / 8)}`;
   const names = [`call${which % 3}${turn}`, `call${(which % 3) + 1}${turn}`].slice(pick % 2);
   const retry = { attemptsMax: 1 + (pick % 3) };
-  const cancels = run.called
-    .map(({ spec }) => spec.name)
-    .filter((_, number) => (number + pick) % 4 === 0);
+  const earlier = run.called.map(({ spec }) => spec.name);
+  const some = (of: number, rest: number): string[] =>
+    earlier.filter((_, number) => (number + pick) % of === rest);
   return {
     kind: "CallTasks",
     ...leaseOf(run, move),
     called: which % 5 === 4 ? [] : names.map((name) => shapeOf(name, { retry, content })),
-    cancels: which % 2 === 0 ? [] : cancels,
+    cancels: which % 2 === 0 ? [] : some(4, 0),
+    stops: some(5, 1).map((name) => ({ name, reason: `reason ${which % 2}` })),
+    abandons: which % 3 === 0 ? some(6, 2) : [],
   };
 }
 

@@ -101,6 +101,17 @@ export class TestWorker {
     }
   }
 
+  /** Why an attempt was asked to stop. */
+  async asked(handle: number): Promise<string> {
+    for (;;) {
+      for (const { cancels } of this.seen) {
+        const asked = cancels.find((cancel) => cancel.handle === handle);
+        if (asked !== undefined) return asked.reason;
+      }
+      await this.receive();
+    }
+  }
+
   /** The first outcomes that were told of held tasks, so many. */
   async outcomes(count: number): Promise<WaitOutcome[]> {
     for (;;) {

@@ -154,6 +154,11 @@ export const callLines: Readonly<Record<CtxCall, CallLine>> = {
     gives: 8,
     points: ["before call double", "after call double", "before completion"],
   },
+  startCall: {
+    make: (ctx) => ctx.startCall(double, 4).result(),
+    gives: 8,
+    points: ["before call double", "after call double", "before completion"],
+  },
   map: {
     make: (ctx) => ctx.map("each", [1, 2], { key: String }, (n) => ctx.step("square", () => n * n)),
     gives: [

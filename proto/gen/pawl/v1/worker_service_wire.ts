@@ -3537,6 +3537,8 @@ export interface CallItemShape {
   correlation: number;
   tasks: PlanTaskShape[];
   cancels: string[];
+  stops: StopCallShape[];
+  abandons: string[];
 }
 
 /** Appends the fields of a `pawl.v1.CallItem`. */
@@ -3563,6 +3565,16 @@ export function writeCallItem(w: WireWriter, m: CallItemShape): void {
     w.tag(42);
     w.string(item);
   }
+  for (const item of m.stops) {
+    w.tag(50);
+    const at = w.begin();
+    writeStopCall(w, item);
+    w.end(at);
+  }
+  for (const item of m.abandons) {
+    w.tag(58);
+    w.string(item);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.CallItem` up to `end`, which is the reader's limit. */
@@ -3572,6 +3584,8 @@ export function readCallItem(r: WireReader, end: number): CallItemShape {
   let correlation: number = 0;
   const tasks: PlanTaskShape[] = [];
   const cancels: string[] = [];
+  const stops: StopCallShape[] = [];
+  const abandons: string[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3591,6 +3605,13 @@ export function readCallItem(r: WireReader, end: number): CallItemShape {
       case 42:
         cancels.push(r.string());
         break;
+      case 50:
+        stops.push(readStopCall(r, r.enter()));
+        r.leave(end);
+        break;
+      case 58:
+        abandons.push(r.string());
+        break;
       default:
         r.skip(tag);
     }
@@ -3601,6 +3622,8 @@ export function readCallItem(r: WireReader, end: number): CallItemShape {
     correlation,
     tasks,
     cancels,
+    stops,
+    abandons,
   };
 }
 
@@ -3615,6 +3638,60 @@ export function encodeCallItem(m: CallItemShape): Uint8Array {
 export function decodeCallItem(bytes: Uint8Array): CallItemShape {
   const r = new WireReader(bytes);
   return readCallItem(r, r.limit);
+}
+
+/** A plain `pawl.v1.StopCall`; its fields are described in worker_service_pb.ts. */
+export interface StopCallShape {
+  name: string;
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.v1.StopCall`. */
+export function writeStopCall(w: WireWriter, m: StopCallShape): void {
+  if (m.name !== "") {
+    w.tag(10);
+    w.string(m.name);
+  }
+  if (m.reason !== "") {
+    w.tag(18);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.StopCall` up to `end`, which is the reader's limit. */
+export function readStopCall(r: WireReader, end: number): StopCallShape {
+  let name: string = "";
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        name = r.string();
+        break;
+      case 18:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    name,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.v1.StopCall` into bytes of its own. */
+export function encodeStopCall(m: StopCallShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStopCall(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.StopCall`; its bytes fields are views of `bytes`. */
+export function decodeStopCall(bytes: Uint8Array): StopCallShape {
+  const r = new WireReader(bytes);
+  return readStopCall(r, r.limit);
 }
 
 /** A plain `pawl.v1.WaitItem`; its fields are described in worker_service_pb.ts. */

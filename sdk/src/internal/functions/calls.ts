@@ -1,5 +1,7 @@
+import { create } from "@bufbuild/protobuf";
 import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
-import type { AttemptPort } from "../attempt-port.js";
+import { type StopCall, StopCallSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import type { AttemptPort, CallOrders } from "../attempt-port.js";
 import type { AttemptState } from "../attempt-state.js";
 import { payloadBytes } from "../codec.js";
 import type { Lease } from "../lease.js";
@@ -22,8 +24,10 @@ interface CallsParts {
 /** What sends the calls of a function: all of one moment go together. */
 export class Calls {
   readonly #parts: CallsParts;
-  #tasks: PlanTask[] = [];
-  #cancels: string[] = [];
+  readonly #tasks: PlanTask[] = [];
+  readonly #cancels: string[] = [];
+  readonly #stops: StopCall[] = [];
+  readonly #abandons: string[] = [];
   #isScheduled = false;
   /** True when earlier executions made calls: these may be the same, or contradict them. */
   readonly #mayRepeat: boolean;
@@ -45,21 +49,31 @@ export class Calls {
     this.#schedule();
   }
 
-  /** Gives a call up. */
+  /** Ends a call at once. */
   cancel(name: string): void {
     this.#cancels.push(name);
     this.#schedule();
   }
 
+  /** Asks a call to stop. */
+  stop(name: string, reason: string): void {
+    this.#stops.push(create(StopCallSchema, { name, reason }));
+    this.#schedule();
+  }
+
+  /** Lets a call go. */
+  abandon(name: string): void {
+    this.#abandons.push(name);
+    this.#schedule();
+  }
+
   /** Sends what is left. */
   flush(): void {
-    const cancels = this.#cancels;
-    this.#cancels = [];
-    for (const tasks of batches(this.#tasks)) this.#send(tasks, []);
-    this.#tasks = [];
-    for (let at = 0; at < cancels.length; at += ITEM_CALLS_MAX) {
-      this.#send([], cancels.slice(at, at + ITEM_CALLS_MAX));
-    }
+    const tasks = this.#tasks.splice(0);
+    for (const batch of batches(tasks)) this.#send({ tasks: batch });
+    for (const cancels of slices(this.#cancels.splice(0))) this.#send({ cancels });
+    for (const stops of slices(this.#stops.splice(0))) this.#send({ stops });
+    for (const abandons of slices(this.#abandons.splice(0))) this.#send({ abandons });
   }
 
   #schedule(): void {
@@ -72,9 +86,9 @@ export class Calls {
     }
   }
 
-  #send(tasks: PlanTask[], cancels: string[]): void {
+  #send(orders: CallOrders): void {
     const { lease, port } = this.#parts;
-    const answer = port.call(lease, tasks, cancels).then((settled) => this.#judge(settled));
+    const answer = port.call(lease, orders).then((settled) => this.#judge(settled));
     if (this.#mayRepeat) {
       this.#unanswered.add(answer);
       void answer.then(() => this.#unanswered.delete(answer));
@@ -90,6 +104,12 @@ export class Calls {
     } else {
       state.fail(misfit(errorFromRejection(rejection)));
     }
+  }
+}
+
+function* slices<T>(items: readonly T[]): Iterable<T[]> {
+  for (let at = 0; at < items.length; at += ITEM_CALLS_MAX) {
+    yield items.slice(at, at + ITEM_CALLS_MAX);
   }
 }
 

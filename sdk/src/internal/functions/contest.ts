@@ -1,6 +1,6 @@
 import { DefinitionInvalid } from "../../errors.js";
 import type { Winner } from "../../workflow-context.js";
-import { quiet } from "../quiet.js";
+import { isThenable, quiet } from "../quiet.js";
 
 type Entries = Readonly<Record<string, PromiseLike<unknown>>>;
 
@@ -8,6 +8,8 @@ type Entries = Readonly<Record<string, PromiseLike<unknown>>>;
 export interface ContestParts {
   /** Records who won; resolves with who had won the first time. */
   readonly record: (name: string, winner: string) => Promise<string>;
+  /** This lost: it goes on, but the function may return without it. */
+  readonly lose: (entry: PromiseLike<unknown>) => void;
   /** Throws when the attempt should stop: what ended only for that decides nothing. */
   readonly assertGoesOn: () => void;
 }
@@ -16,7 +18,7 @@ export interface ContestParts {
 export async function contest<E extends Entries>(
   kind: "race" | "any",
   { name, entries }: { readonly name: string; readonly entries: E },
-  { record, assertGoesOn }: ContestParts,
+  { record, lose, assertGoesOn }: ContestParts,
 ): Promise<Winner<E>> {
   if (Object.keys(entries).length === 0) {
     throw new DefinitionInvalid(
@@ -30,6 +32,22 @@ export async function contest<E extends Entries>(
   const first = kind === "race" ? Promise.race(rivals) : Promise.any(rivals);
   const winner = await first.finally(assertGoesOn);
   const recorded = await record(`$${kind}/${name}`, winner);
+  for (const [entry, promise] of Object.entries(entries)) {
+    if (entry !== recorded) lose(promise);
+  }
   const value = await entries[recorded];
   return { winner: recorded, value } as Winner<E>;
+}
+
+/** The values of all, in order; after the first failure nobody needs the others any more. */
+export async function allOf<const Promises extends readonly unknown[]>(
+  promises: Promises,
+  lose: ContestParts["lose"],
+): Promise<{ -readonly [K in keyof Promises]: Awaited<Promises[K]> }> {
+  try {
+    return await Promise.all(promises);
+  } catch (error) {
+    for (const each of promises) if (isThenable(each)) lose(each);
+    throw error;
+  }
 }

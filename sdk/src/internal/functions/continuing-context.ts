@@ -1,6 +1,7 @@
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../../abort-reasons.js";
+import type { Call } from "../../cancel-mode.js";
 import type { PerformOptions } from "../../context.js";
 import type { Operation } from "../../operation.js";
 import type { TaskRef } from "../../task.js";
@@ -40,7 +41,7 @@ export class ContinuingContext extends FittedContext implements WorkflowContext 
     if (misplaced !== undefined) throw misplaced;
     state.assertUsable(what);
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
-    const open = [...state.openCalls, ...this.unanswered];
+    const open = [...this.forgotten, ...this.unanswered];
     if (open.length > 0) throw openCallsError(offer.task, open, "continue as new");
     const name = `the input of run "${offer.runId}"`;
     if (inputSchema !== undefined) {
@@ -91,5 +92,14 @@ export class ContinuingContext extends FittedContext implements WorkflowContext 
   ): Promise<Output> {
     this.#begun++;
     return super.call(task, input, options);
+  }
+
+  override startCall<Sent, Output>(
+    task: TaskRef<Sent, Output>,
+    input?: Sent,
+    options: CallOptions = {},
+  ): Call<Output> {
+    this.#begun++;
+    return super.startCall(task, input, options);
   }
 }

@@ -4,13 +4,12 @@ import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { ChildItem, ObligationItem, WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { Draining } from "../../abort-reasons.js";
 import type { ApproveOptions, Said } from "../../approval.js";
+import type { Call } from "../../cancel-mode.js";
 import type { ChildOptions } from "../../children.js";
-import type { PerformOptions, SleepOptions } from "../../context.js";
-import type { Duration } from "../../duration.js";
-import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../../messages.js";
+import type { StartArguments, Startable } from "../../connect.js";
+import type { PerformOptions } from "../../context.js";
 import type { Operation } from "../../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../../other-runs.js";
-import type { Schema } from "../../schema.js";
 import type { TaskRef } from "../../task.js";
 import type {
   CallOptions,
@@ -22,49 +21,45 @@ import type {
 } from "../../workflow-context.js";
 import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
+import { defer } from "../deferred.js";
 import { checkId } from "../ids.js";
 import { MessageContext, type RecordInTurn } from "../message-context.js";
 import { CALL_FRAMES, type CodePlace, Names, placeInCode, WAIT_FRAMES } from "../names.js";
-import { buildTask, MAIN_TASK } from "../plan-message.js";
+import { MAIN_TASK } from "../plan-message.js";
 import { quiet } from "../quiet.js";
-import { readTimer, sleepCall, sleepUntilCall } from "../sleep.js";
 import type { StepToMake } from "../steps.js";
 import { wallMs } from "../time.js";
-import { validate } from "../validate.js";
-import { askCall, readAnswer, readSignal, signalCall } from "../wait-calls.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
-import { readCall } from "./call-outcome.js";
+import { callHandle } from "./call-handle.js";
+import { type CallMade, callTask } from "./call-task.js";
 import { Calls } from "./calls.js";
-import { type ContestParts, contest } from "./contest.js";
+import { allOf, type ContestParts, contest } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { HeldBack } from "./held-back.js";
-import { mapItems } from "./map-items.js";
+import { isEffect, type Mark, Marks } from "./marks.js";
 import { type OrderKey, recordedThrough } from "./order-key.js";
 import type { Place } from "./place.js";
 import { Rollbacks, type Undoing } from "./rollbacks.js";
+import { runMap } from "./run-map.js";
 import { scopedCall, scopedOptions } from "./scoped-call.js";
-import {
-  callName,
-  currentScope,
-  inScope,
-  itemPath,
-  type OpenAsk,
-  Scope,
-  scopedName,
-  scopeOf,
-} from "./scopes.js";
-import { Turns } from "./turns.js";
+import { callName, currentScope, joined, type OpenAsk, scopedName, scopeOf } from "./scopes.js";
+import { type Asking, Turns } from "./turns.js";
 import { BYTES_BASE, bytesOf } from "./warm-bytes.js";
+
+/** What the code waits for, and whose call it is. */
+type Wanted = Omit<Asking, "isWanted"> & { readonly mark: Mark };
 
 /** The `ctx` of one execution of a workflow function. */
 export class FunctionContext extends MessageContext implements Omit<WorkingContext, "version"> {
   readonly #turns: Turns;
   #calls: Calls;
   readonly #names = new Names();
+  readonly #marks = new Marks();
   readonly #contestants: ContestParts = {
     record: (name, winner) => this.#note(name, () => winner, placeInCode(WAIT_FRAMES)),
+    lose: (entry) => this.#marks.lose(entry),
     assertGoesOn: () => this.#assertGoesOn(),
   };
   /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
@@ -162,8 +157,12 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     const { first, second, isRead, at } = step;
     const name = scopedName(scopeOf(this), step.name);
     const recorded = this.recordedStep(name, typeof first === "function" ? undefined : first.key);
-    const made: StepToMake = { name, first, second, isRead, at };
-    return this.#own((place) => super.beginStep<T>(made, () => place.record()), recorded);
+    const toMake: StepToMake = { name, first, second, isRead, at };
+    const { state } = this.options;
+    const before = state.lastAtWork;
+    const made = this.#own((place) => super.beginStep<T>(toMake, () => place.record()), recorded);
+    const open = state.lastAtWork;
+    return open === before || open === undefined ? made : this.#marks.also(made, open);
   }
 
   onRollback<Sent, Result>(
@@ -173,9 +172,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
   ): void {
     if (this.#isForgotten()) return;
     const what = `rollback "${operation.name}"`;
-    const misplaced = this.insideStep(what);
-    if (misplaced !== undefined) throw misplaced;
-    this.options.state.assertUsable(what);
+    this.#assertMayBegin(what);
     this.rollbacks.note(operation);
     if (this.undoing !== undefined) return;
     this.steps ??= this.newSteps();
@@ -208,7 +205,8 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     content: Sent,
     options: ApproveOptions,
   ): Promise<Said<Result>> {
-    return quiet(super.approve(operation, content, scopedOptions(this, options)));
+    const scoped = scopedOptions(this, options);
+    return this.#marks.markThroughout(() => super.approve(operation, content, scoped));
   }
 
   protected override performAs<Result>(
@@ -219,7 +217,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
     const name = scopedName(`$order/${scope}`, operation.name);
     const recorded = this.recordedStep(name, key);
-    return this.#own(async (place) => {
+    const performed = this.#own(async (place) => {
       place.hold();
       const ledger = new FunctionLedger(this.ledgerOf(scope), { place, scope });
       const make = async (): Promise<OperationRequest> => {
@@ -236,6 +234,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
         if (recorded !== undefined || isNeeded) await this.#recordPlace(place, name, key);
       }
     }, recorded);
+    return this.#marks.also(performed, { isLost: false });
   }
 
   /** What its operation cannot say itself: when the code was given the outcome. */
@@ -252,7 +251,8 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     payload?: unknown,
     options: TellRunOptions = {},
   ): Promise<RunSignalled> {
-    return quiet(super.signalRun(runId, name, payload, scopedOptions(this, options)));
+    const scoped = scopedOptions(this, options);
+    return this.#marks.markThroughout(() => super.signalRun(runId, name, payload, scoped));
   }
 
   override cancelRun(
@@ -260,7 +260,8 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     reason = "",
     options: TellRunOptions = {},
   ): Promise<RunAskedToStop> {
-    return quiet(super.cancelRun(runId, reason, scopedOptions(this, options)));
+    const scoped = scopedOptions(this, options);
+    return this.#marks.markThroughout(() => super.cancelRun(runId, reason, scoped));
   }
 
   protected override atOnce<T>(run: () => Promise<T>): Promise<T> {
@@ -269,6 +270,13 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
 
   protected override sendToRun(item: ObligationItem): Promise<ItemAnswer> {
     return this.#turns.blocking(() => super.sendToRun(item));
+  }
+
+  override child<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...args: StartArguments<Sent, ChildOptions>
+  ): Promise<Output> {
+    return this.#marks.markThroughout(() => super.child(definition, ...args));
   }
 
   protected override childOptions(options: ChildOptions): ChildOptions {
@@ -283,46 +291,22 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     return this.#turns.blocking(() => super.propose(proposal));
   }
 
-  override sleep(name: string, duration: Duration, options: SleepOptions = {}): Promise<void> {
-    return this.waitFor(() => scopedCall(this, sleepCall(name, duration, options)), readTimer);
-  }
-
-  override sleepUntil(name: string, time: Date, options: SleepOptions = {}): Promise<void> {
-    return this.waitFor(() => scopedCall(this, sleepUntilCall(name, time, options)), readTimer);
-  }
-
-  override waitSignal<T>(
-    name: string,
-    options: SignalWaitOptions<T> = {},
-  ): Promise<SignalReceived<T>> {
-    return this.waitFor(
-      () => scopedCall(this, signalCall(name, options)),
-      (outcome) => readSignal(outcome, options.schema),
-    );
-  }
-
-  override ask<T>(name: string, options: AskOptions<T>): Promise<Answer<T>> {
-    return this.waitFor(
-      () => scopedCall(this, askCall(name, options)),
-      (outcome) => readAnswer(outcome, options.as),
-    );
-  }
-
   protected override waitFor<T>(
     make: () => WaitCall,
     read: (outcome: WaitOutcome) => T | Promise<T>,
   ): Promise<T> {
     if (this.#isForgotten()) return never();
-    const wait = async (): Promise<T> => {
-      const call = make();
+    const wait = async (of: Mark): Promise<T> => {
+      const call = scopedCall(this, make());
       this.#assertMayWait(`wait "${call.name}"`);
       checkId(call.name, "the name of a wait");
       if (call.key !== undefined) checkId(call.key, "the key of a wait");
       this.#names.take("wait", call.name, call.key, placeInCode(WAIT_FRAMES));
-      const outcome = await this.#ask(call.name, call.key, call);
+      const outcome = await this.#ask({ name: call.name, key: call.key, call, mark: of });
       return this.#turns.blocking(async () => read(outcome));
     };
-    return quiet(wait());
+    const mark = this.#marks.current ?? { isLost: false };
+    return this.#marks.also(quiet(wait(mark)), mark);
   }
 
   call<Sent, Output>(
@@ -331,34 +315,51 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     options: CallOptions = {},
   ): Promise<Output> {
     if (this.#isForgotten()) return never();
-    return quiet(this.#call<Output>(task, input, options));
+    const mark: Mark = { isLost: false };
+    return this.#marks.also(quiet(this.#call<Output>({ task, input, options, mark })), mark);
   }
 
-  async #call<Output>(task: TaskRef, input: unknown, options: CallOptions): Promise<Output> {
-    const { key, ...schedule } = options;
+  startCall<Sent, Output>(
+    task: TaskRef<Sent, Output>,
+    input?: Sent,
+    options: CallOptions = {},
+  ): Call<Output> {
+    const name = callName(joined(this.#root, scopeOf(this)), task.name, options.key);
+    const sent = defer<void>();
+    const mark: Mark = { isLost: false };
+    const parts = { task, input, options, mark, onSent: () => sent.resolve() };
+    return callHandle({
+      name,
+      begun: this.#isForgotten() ? never<Output>() : quiet(this.#call<Output>(parts)),
+      sent: sent.promise,
+      also: (promise) => this.#marks.also(promise, mark),
+      mark,
+      isForgotten: () => this.#isForgotten(),
+      assertMayBegin: (what) => this.#assertMayBegin(what),
+      forget: () => this.#turns.forgetCall(name),
+      tell: ({ mode, reason }) => {
+        if (this.undoing !== undefined) return;
+        if (mode === "abandon") this.#calls.abandon(name);
+        else this.#calls.stop(name, reason);
+      },
+    });
+  }
+
+  async #call<Output>({ task, input, options, mark, onSent }: CallMade): Promise<Output> {
     this.#assertMayWait(`call "${task.name}"`);
-    if (key !== undefined) checkId(key, "the key of a call");
-    const path = scopeOf(this);
-    const around =
-      this.#root === "" || path === "" ? `${this.#root}${path}` : `${this.#root}/${path}`;
-    const name = callName(around, task.name, key);
+    if (options.key !== undefined) checkId(options.key, "the key of a call");
+    const name = callName(joined(this.#root, scopeOf(this)), task.name, options.key);
     this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
     const doubt = this.doubtsCall(name);
     if (doubt !== undefined) await doubt;
-    if (this.undoing?.onFresh !== undefined || this.undoing === undefined) {
-      const what = `the input of task "${task.name}"`;
-      const checked =
-        task.inputSchema === undefined || input === undefined
-          ? input
-          : await this.#turns.blocking(async () =>
-              validate(task.inputSchema as Schema<unknown, unknown>, input, what, false),
-            );
-      this.#calls.call(buildTask(name, { task, input: checked, ...schedule }));
-    }
-    const { outcome } = await this.#ask(name, undefined, undefined);
-    const read = (): Promise<unknown> => readCall(name, outcome, this.options.load);
-    // The worker that served it has checked the output against its schema.
-    return (await this.#turns.blocking(read)) as Output;
+    return callTask<Output>({
+      ...{ name, task, input, options, onSent },
+      isSent: this.undoing?.onFresh !== undefined || this.undoing === undefined,
+      turns: this.#turns,
+      calls: () => this.#calls,
+      load: (stored) => this.options.load(stored),
+      ask: () => this.#ask({ name, key: undefined, call: undefined, mark }),
+    });
   }
 
   /** Set when a call may contradict what is recorded: rejects when it does. */
@@ -367,17 +368,24 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
   }
 
   /** Waits for something that ends outside, until its item is given up. */
-  async #ask(
-    name: string,
-    key: string | undefined,
-    call: WaitCall | undefined,
-  ): Promise<WaitOutcome> {
+  async #ask({ mark, ...what }: Wanted): Promise<WaitOutcome> {
     const open = currentScope(this)?.open;
-    const asked: OpenAsk = { isCall: call === undefined, name, key };
+    const asked: OpenAsk = { isCall: what.call === undefined, name: what.name, key: what.key };
     open?.add(asked);
-    const outcome = await this.#turns.ask(name, key, call);
+    const isWanted = (): boolean => !mark.isLost && !this.#marks.hasLostCode;
+    const outcome = await this.#turns.ask({ ...what, isWanted });
     open?.delete(asked);
     return outcome;
+  }
+
+  /** What has not ended and the function must not forget, when it returns. */
+  get forgotten(): string[] {
+    const open = this.options.state.openCalls;
+    return [...(this.#marks.hasLostCode ? open.filter(isEffect) : open), ...this.#turns.forgotten];
+  }
+
+  protected override forgetWait({ name, key }: WaitCall): void {
+    this.#turns.forgetWait(name, key);
   }
 
   /** Code that was dropped, or whose item nobody waits for any more, goes on no further. */
@@ -387,8 +395,10 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
 
   protected override enter<T>(call: string, run: () => T | Promise<T>): T | Promise<T> {
     const scope = currentScope(this);
-    if (scope === undefined) return super.enter(call, run);
-    return scope.isGivenUp ? never() : super.enter(call, run, () => !scope.isGivenUp);
+    const { current } = this.#marks;
+    if (scope?.isGivenUp === true) return never();
+    if (scope === undefined && current === undefined) return super.enter(call, run);
+    return super.enter(call, run, () => scope?.isGivenUp !== true && current?.isLost !== true);
   }
 
   map<Item, Value>(
@@ -399,32 +409,17 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
   ): Promise<readonly MapItem<Value>[]> {
     if (this.#isForgotten()) return never();
     const outer = scopeOf(this);
-    const around = currentScope(this);
-    const scopes = new Map<string, Scope>();
     const map = async (): Promise<readonly MapItem<Value>[]> => {
       this.#assertMayWait(`map "${name}"`);
       this.#names.take("map", scopedName(outer, checkId(name, "the name of a map")), undefined);
-      return mapItems({
-        name,
-        items,
-        options,
-        run: (item, key) => {
-          const scope = new Scope(this, itemPath(outer, name, key), around);
-          scopes.set(key, scope);
-          return inScope(scope, async () => run(item, key)).finally(() => {
-            scope.leave();
-            scopes.delete(key);
-          });
-        },
-        giveUp: () => this.#giveUp([...scopes.values()]),
-        assertGoesOn: () => this.#assertGoesOn(),
-      });
+      const giveUp = (asks: readonly OpenAsk[]): void => this.#giveUp(asks);
+      return runMap({ ...this.#contestants, attempt: this, name, items, options, run, giveUp });
     };
     return quiet(map());
   }
 
-  #giveUp(scopes: readonly Scope[]): void {
-    for (const { isCall, name, key } of scopes.flatMap((scope) => scope.giveUp())) {
+  #giveUp(asks: readonly OpenAsk[]): void {
+    for (const { isCall, name, key } of asks) {
       if (isCall) {
         this.#turns.forgetCall(name);
         if (this.undoing === undefined) this.#calls.cancel(name);
@@ -434,10 +429,10 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     }
   }
 
-  async all<const Promises extends readonly unknown[]>(
+  all<const Promises extends readonly unknown[]>(
     promises: Promises,
   ): Promise<{ -readonly [K in keyof Promises]: Awaited<Promises[K]> }> {
-    return await Promise.all(promises);
+    return allOf(promises, this.#contestants.lose);
   }
 
   race<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
@@ -488,11 +483,15 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     if (reason !== undefined && !(reason instanceof Draining)) throw reason;
   }
 
-  #assertMayWait(what: string): void {
-    const { state } = this.options;
+  #assertMayBegin(what: string): void {
     const misplaced = this.insideStep(what);
     if (misplaced !== undefined) throw misplaced;
-    state.assertUsable(what);
+    this.options.state.assertUsable(what);
+  }
+
+  #assertMayWait(what: string): void {
+    this.#assertMayBegin(what);
+    const { state } = this.options;
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
   }
 }

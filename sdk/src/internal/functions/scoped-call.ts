@@ -4,6 +4,7 @@ import { bounded, scopedName, scopeOf } from "./scopes.js";
 
 /** A wait under the names around the code of this attempt that runs now. */
 export function scopedCall(attempt: object, call: WaitCall): WaitCall {
+  if (call.isNamed !== true) return call;
   const name = scopedName(scopeOf(attempt), call.name);
   if (name === call.name) return call;
   return {

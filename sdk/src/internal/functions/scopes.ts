@@ -84,6 +84,11 @@ export function callName(path: string, task: string, key: string | undefined): s
   return bounded(path === "" ? own : `${path}/${own}`);
 }
 
+/** One path below another; either may be empty. */
+export function joined(root: string, path: string): string {
+  return root === "" || path === "" ? `${root}${path}` : `${root}/${path}`;
+}
+
 /** A name that is too long is cut, and closed with a hash of the whole. */
 export function bounded(whole: string): string {
   const bytes = Buffer.from(whole, "utf8");

@@ -34,8 +34,23 @@ export interface TurnsOptions {
   readonly onIdle?: (() => void) | undefined;
 }
 
-/** Something that the code waits for and that ends outside of it. */
+/** Something that the code asks for and that ends outside of it. */
+export interface Asking {
+  readonly name: string;
+  readonly key: string | undefined;
+  /** Undefined: a called task, which needs no wait to be told of. */
+  readonly call: WaitCall | undefined;
+  /** False when the function may return before it has ended. */
+  readonly isWanted: () => boolean;
+}
+
+/** Something that the code waits for. */
 interface Asked {
+  /** What it is, for people, when the function must not forget it. */
+  readonly what: string | undefined;
+  readonly isWanted: () => boolean;
+  /** True when it has ended, and that was not given yet. */
+  hasEnded: boolean;
   readonly given: Deferred<WaitOutcome>;
   /** Undefined: a called task, which needs no wait to be told of. */
   readonly call: WaitCall | undefined;
@@ -148,9 +163,12 @@ export class Turns implements Waiting, PlaceTurns {
   }
 
   /** Waits for something that ends outside. The caller has made sure that its name is used once. */
-  ask(name: string, key: string | undefined, call: WaitCall | undefined): Promise<WaitOutcome> {
+  ask({ name, key, call, isWanted }: Asking): Promise<WaitOutcome> {
     const identity = identityOf(name, key, call === undefined);
     const asked: Asked = {
+      what: call === undefined ? `call "${name}"` : call.what,
+      isWanted,
+      hasEnded: false,
       given: defer<WaitOutcome>(),
       call,
       calledAtMs: monotonicMs(),
@@ -166,6 +184,13 @@ export class Turns implements Waiting, PlaceTurns {
     }
     this.look();
     return asked.given.promise;
+  }
+
+  /** What has not ended, is wanted, and asks something of others. */
+  get forgotten(): string[] {
+    return [...this.#asked.values()].flatMap(({ what, isWanted, hasEnded }) =>
+      what !== undefined && !hasEnded && isWanted() ? [what] : [],
+    );
   }
 
   /** Nobody waits for this call any more. */
@@ -328,6 +353,7 @@ export class Turns implements Waiting, PlaceTurns {
   }
 
   #offer(identity: string, asked: Asked, outcome: WaitOutcome): void {
+    asked.hasEnded = true;
     this.#ready.add({
       key: { after: outcome.number, isOwn: false, number: outcome.number },
       give: () => {

@@ -80,6 +80,13 @@ export class UndoingContext extends ContinuingContext {
     return never();
   }
 
+  override child<Sent, Output>(
+    definition: Startable<Sent, Output>,
+    ...args: StartArguments<Sent, ChildOptions>
+  ): Promise<Output> {
+    return quiet(orNever(super.child(definition, ...args)));
+  }
+
   override progress(): void {
     // It was told before.
   }

@@ -1,6 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { EventMeta, EventValue } from "../event.js";
+import type { EventBody, EventMeta, EventValue } from "../event.js";
 import { lostLeaseCause } from "../lease-cause.js";
 import { compileRecordedCall } from "../plan/compile-recorded.js";
 import type { CalledTask, MutableRun, MutableTask } from "../state.js";
@@ -11,8 +11,35 @@ import { keepBytes } from "./keep.js";
 import { announceTask, leasedTaskOf, moveTask, taskOf, wakeCaller } from "./move-task.js";
 import { newTask } from "./run-started.js";
 
+type CallEvent = Extract<
+  EventBody,
+  { case: "tasksCalled" | "callsStopping" | "callsAbandoned" | "callsCancelled" }
+>;
+
+/** What became of the calls of a task. */
+export function applyCallEvent(
+  run: MutableRun,
+  body: CallEvent,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  switch (body.case) {
+    case "tasksCalled":
+      applyTasksCalled(run, body.value, meta, hooks);
+      break;
+    case "callsStopping":
+      applyCallsStopping(run, body.value, meta, hooks);
+      break;
+    case "callsAbandoned":
+      applyCallsAbandoned(run, body.value);
+      break;
+    case "callsCancelled":
+      applyCallsCancelled(run, body.value, meta, hooks);
+  }
+}
+
 /** A task called others: they join the run. */
-export function applyTasksCalled(
+function applyTasksCalled(
   run: MutableRun,
   event: EventValue<"tasksCalled">,
   meta: EventMeta,
@@ -52,18 +79,54 @@ export function addCall(
   return task;
 }
 
+/** These called tasks are asked to stop. */
+function applyCallsStopping(
+  run: MutableRun,
+  event: EventValue<"callsStopping">,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  for (const number of event.called) {
+    const task = callOf(run, number, event.task);
+    task.stop = { atMs: meta.atMs, reason: event.reason };
+    if (task.status === TaskStatus.LEASED) {
+      task.version++;
+      hooks.taskMoved(run, number);
+      hooks.cancelAsked(run, number, event.reason);
+    } else {
+      moveTask(run, task, TaskStatus.CANCELLED, meta);
+      hooks.taskMoved(run, number);
+      wakeCaller(run, task, meta, hooks);
+    }
+  }
+}
+
+/** These called tasks are let go. */
+function applyCallsAbandoned(run: MutableRun, event: EventValue<"callsAbandoned">): void {
+  for (const number of event.called) {
+    const task = callOf(run, number, event.task);
+    task.abandoned = true;
+    task.version++;
+  }
+}
+
+function callOf(run: MutableRun, number: number, caller: number): MutableTask {
+  const task = taskOf(run, number);
+  if (task.caller !== caller) {
+    throw new CorruptHistory(`task ${number} to be called by ${caller}`, `${task.caller}`);
+  }
+  return task;
+}
+
 /** Nobody wants the results of these called tasks any more. */
-export function applyCallsCancelled(
+function applyCallsCancelled(
   run: MutableRun,
   event: EventValue<"callsCancelled">,
   meta: EventMeta,
   hooks: ApplyHooks,
 ): void {
   for (const number of event.called) {
-    const task = taskOf(run, number);
-    if (task.caller !== event.task) {
-      throw new CorruptHistory(`task ${number} to be called by ${event.task}`, `${task.caller}`);
-    }
+    const task = callOf(run, number, event.task);
     const wasLeased = task.status === TaskStatus.LEASED;
     if (wasLeased) {
       task.leaseEndReason = LeaseEndReason.GRACE_OVER;

@@ -11,8 +11,8 @@ export interface ApplyHooks {
   taskMoved(run: MutableRun, task: number): void;
   /** The lease of this version is over; `cause` is the word of `pawl.v1.LostLease`, empty when the worker itself reported. */
   leaseOver(run: MutableRun, task: number, cause: string): void;
-  /** The leased task should stop: its run was asked to. */
-  cancelAsked(run: MutableRun, task: number): void;
+  /** The leased task should stop: its run was asked to, or its caller wants it. */
+  cancelAsked(run: MutableRun, task: number, reason: string): void;
   /** Something ended for a leased task: its worker may be told. */
   outcomeCame(run: MutableRun, task: number): void;
   /** A proposal was made or moved: when the next one is over may be another time now. */

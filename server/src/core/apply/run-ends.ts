@@ -39,7 +39,7 @@ export function stopRun(run: MutableRun, reason: string, meta: EventMeta, hooks:
     }
     if (task.status === TaskStatus.LEASED) {
       hooks.taskMoved(run, task.number);
-      hooks.cancelAsked(run, task.number);
+      hooks.cancelAsked(run, task.number, reason);
     } else if (!isTaskClosed(task.status)) {
       moveTask(run, task, TaskStatus.CANCELLED, meta);
       hooks.taskMoved(run, task.number);

@@ -166,6 +166,8 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     unsettled: noneUnsettled,
     steps: noSteps,
     openReview: undefined,
+    stop: undefined,
+    abandoned: false,
     rollsBack: undefined,
     rollback: undefined,
   };

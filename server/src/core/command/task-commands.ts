@@ -79,8 +79,12 @@ export interface CallTasks {
   readonly leaseVersion: number;
   /** As received, each name once. */
   readonly called: readonly PlanTaskShape[];
-  /** Names of tasks that it called before. */
+  /** Names of tasks that it called before, and that end at once. */
   readonly cancels: readonly string[];
+  /** Such that are asked to stop. */
+  readonly stops: readonly { readonly name: string; readonly reason: string }[];
+  /** Names of such that are let go. */
+  readonly abandons: readonly string[];
 }
 
 /** Records a step. */

@@ -22,9 +22,9 @@ const eventBytesMax = 131_072;
 const eventCallsMax = 256;
 
 /**
- * Calls tasks, and gives up earlier calls. Refusals, in order: no task; for each call a name that stands for another task; then, unless nothing is new, lease
- * lost, the run was asked to stop, a bad call, more tasks than a run may have. What was called before is answered `existing`; a name to cancel that is
- * not open, or was never called, is passed over.
+ * Calls tasks, and ends, stops or lets go earlier calls. Refusals, in order: no task; for each call a name that stands for another task; then, unless nothing is new, lease
+ * lost, the task was asked to stop, a bad call, more tasks than a run may have. What was called before is answered `existing`; a name to end, stop or let go that is
+ * not open, or was never called, is passed over, and one for which it was said before.
  */
 export function decideCallTasks(run: Run, command: CallTasks, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
@@ -41,21 +41,65 @@ export function decideCallTasks(run: Run, command: CallTasks, ctx: DecideContext
       return reject(otherCall(run, known.task, called, ctx));
     }
   }
-  const cancelled = openCalls(run, task, command.cancels);
-  if (fresh.length === 0 && cancelled.length === 0) {
+  const left = leaveCalls(run, task, command, ctx);
+  if (fresh.length === 0 && left.length === 0) {
     return acceptExisting();
   }
   if (!holds(task, command.leaseVersion)) {
     return reject(leaseLost(task, command.leaseVersion));
   }
-  const refusal = refuseCalls(run, fresh);
+  const refusal = refuseCalls(run, task, fresh);
   if (refusal !== undefined) {
     return reject(refusal);
   }
-  return accept([
-    ...callEvents(task, command.leaseVersion, fresh),
-    ...cancelCalls(run, task, cancelled, ctx),
-  ]);
+  return accept([...callEvents(task, command.leaseVersion, fresh), ...left]);
+}
+
+/** What becomes of earlier calls: those that end at once, those that are asked to stop, those that go on by themselves. */
+function leaveCalls(run: Run, task: Task, command: CallTasks, ctx: DecideContext): EventBody[] {
+  const cancelled = openCalls(run, task, command.cancels);
+  const ends = new Set(cancelled);
+  const isLeft = (number: number): boolean => !ends.has(number);
+  const abandoned = openCalls(run, task, command.abandons)
+    .filter(isLeft)
+    .filter((number) => run.tasks[number]?.abandoned === false);
+  const events = cancelCalls(run, task, cancelled, ctx);
+  for (const [reason, names] of byReason(command.stops)) {
+    const stopped = openCalls(run, task, names)
+      .filter(isLeft)
+      .filter((number) => run.tasks[number]?.stop === undefined);
+    events.push(...stopCalls(run, task, { stopped, reason }, ctx));
+    for (const number of stopped) ends.add(number);
+  }
+  if (abandoned.length > 0) {
+    events.push({ case: "callsAbandoned", value: { task: task.number, called: abandoned } });
+  }
+  return events;
+}
+
+function byReason(stops: CallTasks["stops"]): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { name, reason } of stops) {
+    names.set(reason, [...(names.get(reason) ?? []), name]);
+  }
+  return names;
+}
+
+/** Asks open calls to stop; what a person was asked about one that nobody holds is moot. */
+function stopCalls(
+  run: Run,
+  caller: Task,
+  { stopped, reason }: { readonly stopped: readonly number[]; readonly reason: string },
+  ctx: Pick<DecideContext, "principal">,
+): EventBody[] {
+  if (stopped.length === 0) {
+    return [];
+  }
+  const stopping: EventBody = {
+    case: "callsStopping",
+    value: { task: caller.number, called: [...stopped], reason },
+  };
+  return [stopping, ...stopped.flatMap((number) => closeTaskReview(run, number, ctx))];
 }
 
 /** Ends open calls of a task that nobody wants any more: what they may have done is asked about, what a person was asked about them is moot. */
@@ -140,14 +184,16 @@ function differenceOf(
   return recorded.queue === called.queue ? "input" : "queue";
 }
 
-function refuseCalls(run: Run, fresh: readonly PlanTaskShape[]): Rejection | undefined {
+function refuseCalls(run: Run, task: Task, fresh: readonly PlanTaskShape[]): Rejection | undefined {
   if (fresh.length === 0) {
     return undefined;
   }
-  if (run.cancelRequestedAtMs !== 0) {
+  const isRun = run.cancelRequestedAtMs !== 0;
+  // Not what rolls back either: it goes on, but begins nothing.
+  if (isRun || task.stop !== undefined) {
     return illegalTransition("PAWL_ILLEGAL_TRANSITION", {
-      entity: "run",
-      status: "RUNNING, asked to stop",
+      entity: isRun ? "run" : "task",
+      status: isRun ? "RUNNING, asked to stop" : "LEASED, asked to stop",
       command: "call a task",
       legal: ["report", "release"],
     });

@@ -2,6 +2,7 @@ import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
+import { endsWithCaller } from "../left-calls.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 import { isRunOpen } from "../transitions.js";
@@ -32,7 +33,10 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
   }
   // Of a run that was asked to stop, what is still open was told, and may clean up.
   if (run.endedCallers.size > 0 && run.cancelRequestedAtMs === 0) {
-    return cancelLeftCalls(run);
+    const ended = cancelLeftCalls(run);
+    if (ended.length > 0) {
+      return ended;
+    }
   }
   if (isRunOpen(run.status) && run.openTasks === 0) {
     return [closeRun(run)];
@@ -48,11 +52,13 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
 
 const nothing: readonly EventBody[] = [];
 
-/** Whoever called them has ended, so nobody waits for them any more. */
+/** Whoever called them has ended, so nobody waits for them any more. One that was asked to stop keeps its grace, and one that was let go goes on. */
 function cancelLeftCalls(run: Run): readonly EventBody[] {
   return [...run.endedCallers].flatMap((number) => {
     const caller = run.tasks[number];
-    const open = [...(caller?.calls?.open ?? [])];
+    const open = [...(caller?.calls?.open ?? [])].filter((called) =>
+      endsWithCaller(run.tasks[called]),
+    );
     return caller === undefined ? [] : cancelCalls(run, caller, open, { principal: "" });
   });
 }

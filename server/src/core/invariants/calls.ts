@@ -1,4 +1,5 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { endsWithCaller } from "../left-calls.js";
 import type { Run, Task } from "../state.js";
 import { isTaskClosed, taskStatusName } from "../transitions.js";
 import { breaches, type Rule, type Violation } from "./violation.js";
@@ -24,6 +25,7 @@ export function findCallViolations(run: Run): Violation[] {
       breaches(`task ${task.number}`, [
         ...(task.rollsBack === undefined ? rulesOfCalled(run, task) : rulesOfRollback(run, task)),
         ...rulesOfDeclared(run, task),
+        ...rulesOfLeaving(task),
         ...rulesOfCaller(run, task),
       ]),
     ),
@@ -80,6 +82,12 @@ function rulesOfDeclared(run: Run, { number, rollback }: Task): Rule[] {
   return [[hasRecorded === (rollback !== undefined), "a rollback among its steps", `${rollback}`]];
 }
 
+/** What a caller said of a call of its. */
+function rulesOfLeaving({ caller, stop, abandoned }: Task): Rule[] {
+  const isCalled = caller !== undefined;
+  return [[isCalled || (stop === undefined && !abandoned), "a caller that left it", `${caller}`]];
+}
+
 function rulesOfCaller(run: Run, { number, calls }: Task): Rule[] {
   if (calls === undefined) {
     return [];
@@ -103,7 +111,11 @@ export function findLeftCalls(run: Run): Violation[] {
   ]);
   const left = run.cancelRequestedAtMs === 0 ? run.tasks : [];
   const open = left
-    .filter(({ calls, status }) => isTaskClosed(status) && (calls?.open.size ?? 0) > 0)
+    .filter(
+      ({ calls, status }) =>
+        isTaskClosed(status) &&
+        [...(calls?.open ?? [])].some((called) => endsWithCaller(run.tasks[called])),
+    )
     .flatMap(({ number, status }) =>
       breaches(`task ${number}`, [
         [false, "no open call of an ended task", `it is ${taskStatusName(status)} with some`],

@@ -83,6 +83,11 @@ export function taskOfRow(
     unsettled: noneUnsettled,
     steps: noSteps,
     openReview: undefined,
+    stop:
+      row.stopRequestedAtMs === 0
+        ? undefined
+        : { atMs: row.stopRequestedAtMs, reason: row.stopReason },
+    abandoned: row.abandoned,
     rollsBack: undefined,
     rollback: undefined,
   };

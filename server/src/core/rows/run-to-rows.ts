@@ -190,6 +190,9 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
     caller: task.caller ?? 0,
     closedEvent: task.closedEvent,
     rollsBack: plusOne(task.rollsBack),
+    stopRequestedAtMs: task.stop?.atMs ?? 0,
+    stopReason: task.stop?.reason ?? "",
+    abandoned: task.abandoned,
   };
 }
 

@@ -44,6 +44,8 @@ export class EventIndex {
       case "waitEnded":
       case "waitsOpened":
       case "tasksCalled":
+      case "callsStopping":
+      case "callsAbandoned":
       case "callsCancelled":
       case "rollbackBegan":
       case "stepRecorded":

@@ -5,13 +5,15 @@ import { refuseCall } from "../../core/plan/compile-plan.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import { scanPayload } from "../payload-scan.js";
 import { badField } from "../refusals.js";
-import { requireId } from "../validate/fields.js";
+import { requireId, requireReason } from "../validate/fields.js";
 
 /** What a task calls and what it gives up. */
 export interface CallParts {
   readonly leaseVersion: number;
   readonly tasks: readonly PlanTaskShape[];
   readonly cancels: readonly string[];
+  readonly stops: readonly { readonly name: string; readonly reason: string }[];
+  readonly abandons: readonly string[];
 }
 
 /**
@@ -21,11 +23,11 @@ export interface CallParts {
  * @throws RejectionError PAWL_INVALID_FIELD.
  */
 export function callCommand(
-  { leaseVersion, tasks, cancels }: CallParts,
+  { leaseVersion, tasks, cancels, stops, abandons }: CallParts,
   task: TaskRef,
   inputs: ReadonlyMap<number, Uint8Array> = none,
 ): CallTasks {
-  requireSome(tasks.length, cancels.length);
+  requireSome({ tasks, cancels, stops, abandons });
   const names = new Set<string>();
   const called = tasks.map((each, index) => {
     const field = `tasks[${index}]`;
@@ -40,21 +42,26 @@ export function callCommand(
     }
     return admitted === undefined ? each : { ...each, input: admitted };
   });
-  for (const [index, name] of cancels.entries()) {
-    requireId("task", name, `cancels[${index}]`);
+  for (const [index, name] of cancels.entries()) requireId("task", name, `cancels[${index}]`);
+  for (const [index, name] of abandons.entries()) requireId("task", name, `abandons[${index}]`);
+  for (const [index, { name, reason }] of stops.entries()) {
+    requireId("task", name, `stops[${index}].name`);
+    requireReason(reason, `stops[${index}].reason`);
   }
-  return { kind: "CallTasks", task, leaseVersion, called, cancels };
+  return { kind: "CallTasks", task, leaseVersion, called, cancels, stops, abandons };
 }
 
 const none: ReadonlyMap<number, Uint8Array> = new Map();
 
-function requireSome(tasks: number, cancels: number): void {
-  if (tasks + cancels === 0) {
-    throw badField("tasks", "a task to call, or one to cancel", "neither");
+function requireSome(lists: Readonly<Record<string, readonly unknown[]>>): void {
+  const named = Object.entries(lists);
+  if (named.every(([, list]) => list.length === 0)) {
+    throw badField("tasks", "a task to call, or one to cancel, stop or abandon", "none");
   }
-  if (Math.max(tasks, cancels) > limits.batchItemsMax) {
-    const field = tasks > limits.batchItemsMax ? "tasks" : "cancels";
-    throw badField(field, `at most ${limits.batchItemsMax}`, `${Math.max(tasks, cancels)}`);
+  for (const [field, { length }] of named) {
+    if (length > limits.batchItemsMax) {
+      throw badField(field, `at most ${limits.batchItemsMax}`, `${length}`);
+    }
   }
 }
 

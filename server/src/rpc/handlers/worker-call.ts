@@ -21,7 +21,8 @@ export async function callTasks(
   const lease = leaseOfRequest(request);
   const { target, task, leaseVersion } = lease;
   const tasks = request.tasks.map((each) => decodePlanTask(toBinary(PlanTaskSchema, each)));
-  const parts = { leaseVersion, tasks, cancels: request.cancels };
+  const { cancels, stops, abandons } = request;
+  const parts = { leaseVersion, tasks, cancels, stops, abandons };
   callCommand(parts, task); // What is bad is not stored either.
   await acknowledge(edge, lease);
   const inputs = await admitInputs(edge, target, largeInputs(tasks));

@@ -223,8 +223,16 @@ function partsOfTask(
     }
     case "callsCancelled": {
       const { task, called } = body.value;
-      const what = called.length === 1 ? "1 task" : `${called.length} tasks`;
-      return { task, detail: `${what} that it called ended unwanted.` };
+      return { task, detail: `${countTasks(called.length)} that it called ended unwanted.` };
+    }
+    case "callsStopping": {
+      const { task, called, reason } = body.value;
+      const why = reason === "" ? "" : ` ("${reason}")`;
+      return { task, detail: `It asked ${countTasks(called.length)} to stop${why}.` };
+    }
+    case "callsAbandoned": {
+      const { task, called } = body.value;
+      return { task, detail: `It let ${countTasks(called.length)} go on without it.` };
     }
     case "rollbackBegan": {
       const { task, rollback } = body.value;
@@ -363,4 +371,8 @@ function fromRun(from: { readonly runId: string } | undefined): string {
 
 function quoted(reason: string): string {
   return reason === "" ? "" : ` ("${reason}")`;
+}
+
+function countTasks(count: number): string {
+  return count === 1 ? "1 task" : `${count} tasks`;
 }

@@ -67,6 +67,8 @@ export interface EventShape {
     | { case: "waitsOpened"; value: WaitsOpenedShape }
     | { case: "callsCancelled"; value: CallsCancelledShape }
     | { case: "rollbackBegan"; value: RollbackBeganShape }
+    | { case: "callsStopping"; value: CallsStoppingShape }
+    | { case: "callsAbandoned"; value: CallsAbandonedShape }
     | { case: "obligationMade"; value: ObligationMadeShape }
     | { case: "obligationSettled"; value: ObligationSettledShape }
     | { case: "childEnded"; value: ChildEndedShape }
@@ -374,6 +376,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "callsStopping": {
+      w.tag(602);
+      const at = w.begin();
+      writeCallsStopping(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "callsAbandoned": {
+      w.tag(610);
+      const at = w.begin();
+      writeCallsAbandoned(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -553,6 +569,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 562:
         body = { case: "runTimedOut", value: readRunTimedOut(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 602:
+        body = { case: "callsStopping", value: readCallsStopping(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 610:
+        body = { case: "callsAbandoned", value: readCallsAbandoned(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -6499,6 +6523,140 @@ export function encodeWaitsOpened(m: WaitsOpenedShape): Uint8Array {
 export function decodeWaitsOpened(bytes: Uint8Array): WaitsOpenedShape {
   const r = new WireReader(bytes);
   return readWaitsOpened(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CallsStopping`; its fields are described in event_pb.ts. */
+export interface CallsStoppingShape {
+  task: number;
+  called: number[];
+  reason: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.CallsStopping`. */
+export function writeCallsStopping(w: WireWriter, m: CallsStoppingShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.called.length > 0) {
+    w.tag(18);
+    const at = w.begin();
+    for (const item of m.called) w.varint32(item);
+    w.end(at);
+  }
+  if (m.reason !== "") {
+    w.tag(26);
+    w.string(m.reason);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CallsStopping` up to `end`, which is the reader's limit. */
+export function readCallsStopping(r: WireReader, end: number): CallsStoppingShape {
+  let task: number = 0;
+  const called: number[] = [];
+  let reason: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        called.push(r.varint32());
+        break;
+      case 18: {
+        const stop = r.openPacked();
+        while (r.pos < stop) called.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 26:
+        reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    called,
+    reason,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CallsStopping` into bytes of its own. */
+export function encodeCallsStopping(m: CallsStoppingShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCallsStopping(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CallsStopping`; its bytes fields are views of `bytes`. */
+export function decodeCallsStopping(bytes: Uint8Array): CallsStoppingShape {
+  const r = new WireReader(bytes);
+  return readCallsStopping(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CallsAbandoned`; its fields are described in event_pb.ts. */
+export interface CallsAbandonedShape {
+  task: number;
+  called: number[];
+}
+
+/** Appends the fields of a `pawl.log.v1.CallsAbandoned`. */
+export function writeCallsAbandoned(w: WireWriter, m: CallsAbandonedShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.called.length > 0) {
+    w.tag(18);
+    const at = w.begin();
+    for (const item of m.called) w.varint32(item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CallsAbandoned` up to `end`, which is the reader's limit. */
+export function readCallsAbandoned(r: WireReader, end: number): CallsAbandonedShape {
+  let task: number = 0;
+  const called: number[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        called.push(r.varint32());
+        break;
+      case 18: {
+        const stop = r.openPacked();
+        while (r.pos < stop) called.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    called,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CallsAbandoned` into bytes of its own. */
+export function encodeCallsAbandoned(m: CallsAbandonedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCallsAbandoned(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CallsAbandoned`; its bytes fields are views of `bytes`. */
+export function decodeCallsAbandoned(bytes: Uint8Array): CallsAbandonedShape {
+  const r = new WireReader(bytes);
+  return readCallsAbandoned(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.CallsCancelled`; its fields are described in event_pb.ts. */

@@ -801,6 +801,9 @@ export interface TaskRowShape {
   caller: number;
   closedEvent: number;
   rollsBack: number;
+  stopRequestedAtMs: number;
+  abandoned: boolean;
+  stopReason: string;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -921,6 +924,18 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(280);
     w.varint32(m.rollsBack);
   }
+  if (!Object.is(m.stopRequestedAtMs, 0)) {
+    w.tag(345);
+    w.double(m.stopRequestedAtMs);
+  }
+  if (m.abandoned) {
+    w.tag(352);
+    w.bool(m.abandoned);
+  }
+  if (m.stopReason !== "") {
+    w.tag(362);
+    w.string(m.stopReason);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -952,6 +967,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let caller: number = 0;
   let closedEvent: number = 0;
   let rollsBack: number = 0;
+  let stopRequestedAtMs: number = 0;
+  let abandoned: boolean = false;
+  let stopReason: string = "";
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1040,6 +1058,15 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 280:
         rollsBack = r.varint32();
         break;
+      case 345:
+        stopRequestedAtMs = r.double();
+        break;
+      case 352:
+        abandoned = r.bool();
+        break;
+      case 362:
+        stopReason = r.string();
+        break;
       default:
         r.skip(tag);
     }
@@ -1072,6 +1099,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     caller,
     closedEvent,
     rollsBack,
+    stopRequestedAtMs,
+    abandoned,
+    stopReason,
   };
 }
 
