@@ -7,19 +7,20 @@ const conditions = ["pawl-source"];
 const sourceHooks = new URL("./test/support/source-hooks.mjs", import.meta.url).href;
 
 /** Where each project's tests are; `core` has all that no other has. */
-const INCLUDES: Readonly<Record<ProjectName, string>> = {
-  core: "test/**/*.test.ts",
-  crash: "test/crash/**/*.test.ts",
-  python: "test/python/**/*.test.ts",
-  root: "test/**/*.root.test.ts",
-  "set-up": "test/set-up/**/*.test.ts",
+const INCLUDES: Readonly<Record<ProjectName, readonly string[]>> = {
+  core: ["test/**/*.test.ts"],
+  // Each call of a function at each crash point takes as long as the crashes of processes.
+  crash: ["test/crash/**/*.test.ts", "test/testkit/every-call-*.test.ts"],
+  python: ["test/python/**/*.test.ts"],
+  root: ["test/**/*.root.test.ts"],
+  "set-up": ["test/set-up/**/*.test.ts"],
 };
 
 /** A test that needs root says so in its name wherever it is, and is of that project alone. */
 function listExcludes(name: ProjectName): string[] {
   const others = PROJECTS.filter((project) => project.name !== name && project.name !== "core");
-  const excluded = name === "core" ? others.map((project) => INCLUDES[project.name]) : [];
-  const roots = name === "root" ? [] : [INCLUDES.root];
+  const excluded = name === "core" ? others.flatMap((project) => INCLUDES[project.name]) : [];
+  const roots = name === "root" ? [] : INCLUDES.root;
   return ["**/node_modules/**", "**/dist/**", ...excluded, ...roots];
 }
 
@@ -35,7 +36,7 @@ export default defineConfig({
       extends: true,
       test: {
         name,
-        include: [INCLUDES[name]],
+        include: [...INCLUDES[name]],
         exclude: listExcludes(name),
         // One project after the other: set-up's own `npm ci` must not slow what watches a clock.
         sequence: { groupOrder: position },

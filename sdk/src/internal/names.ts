@@ -51,9 +51,9 @@ const FRAMES = 24;
 /** Callers noted of a step of the SDK's own: what may lie between the user's code and where it looks, and that. */
 export const STEP_FRAMES = 3;
 /** Callers noted of a call of a function: what may lie between the user's code and where it looks, and that. */
-export const CALL_FRAMES = 3;
+export const CALL_FRAMES = 5;
 /** The same of a wait of a function. */
-export const WAIT_FRAMES = 7;
+export const WAIT_FRAMES = 9;
 
 /**
  * Where a call comes from.

@@ -41,7 +41,7 @@ export class ContinuingContext extends FittedContext implements WorkflowContext 
     if (misplaced !== undefined) throw misplaced;
     state.assertUsable(what);
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
-    const open = [...this.forgotten, ...this.unanswered];
+    const open = [...state.openCalls, ...this.unanswered];
     if (open.length > 0) throw openCallsError(offer.task, open, "continue as new");
     const name = `the input of run "${offer.runId}"`;
     if (inputSchema !== undefined) {
