@@ -1,5 +1,9 @@
 import { create } from "@bufbuild/protobuf";
-import { OfferSchema, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import {
+  ObservationItemSchema,
+  OfferSchema,
+  StepItemSchema,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import { Lease } from "@pawl/sdk/internal/lease.js";
 import type { WorkItem } from "@pawl/sdk/internal/work-item.js";
 import { WorkOutbox } from "@pawl/sdk/internal/work-outbox.js";
@@ -17,6 +21,11 @@ function step(correlation: number, bytes = 10): WorkItem {
     sentAtMs: 0,
     settle: () => undefined,
   };
+}
+
+function observation(correlation: number, of = lease): WorkItem {
+  const message = create(ObservationItemSchema, { handle: of.handle, correlation });
+  return { ...step(correlation), lease: of, body: { kind: "observation", message } };
 }
 
 function correlations(outbox: WorkOutbox): number[] | undefined {
@@ -52,6 +61,25 @@ test("a message takes at most 1,000 items, and no more bytes than the kernel rea
   expect(correlations(outbox)).toEqual([1]);
   expect(correlations(outbox)).toEqual([2]);
   expect(correlations(outbox)).toEqual([3]);
+});
+
+test("what a task recorded is told in the order in which it did, though the kernel handles a message kind by kind", () => {
+  const other = new Lease(create(OfferSchema, { handle: 2, leaseVersion: 1, leaseMs: 1_000 }));
+  const outbox = new WorkOutbox();
+  outbox.item(step(1));
+  outbox.item(observation(2));
+  outbox.item(observation(3, other));
+  outbox.item(step(4));
+  outbox.item(observation(5));
+  expect(outbox.take()).toMatchObject({
+    steps: [{ correlation: 1 }],
+    observations: [{ correlation: 2 }, { correlation: 3 }],
+  });
+  expect(outbox.take()).toMatchObject({
+    steps: [{ correlation: 4 }],
+    observations: [{ correlation: 5 }],
+  });
+  expect(outbox.take()).toBeUndefined();
 });
 
 test("an item larger than a message should be is sent alone, not kept back", () => {

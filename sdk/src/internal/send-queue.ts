@@ -39,8 +39,9 @@ export class SendQueue<Item extends Sized> {
    * Takes the items of the next message, at least one when there is any.
    *
    * @param itemsMax No more than these, when it is less than a message takes.
+   * @param takes Asked of each in turn: false ends the message before it. The first must be taken.
    */
-  take(itemsMax: number = ITEMS_MAX): Item[] {
+  take(itemsMax: number = ITEMS_MAX, takes: (item: Item) => boolean = () => true): Item[] {
     const taken: Item[] = [];
     let bytes = 0;
     while (this.#head < this.#items.length && taken.length < Math.min(itemsMax, ITEMS_MAX)) {
@@ -48,6 +49,7 @@ export class SendQueue<Item extends Sized> {
       if (item === undefined || (taken.length > 0 && bytes + item.bytes > MESSAGE_BYTES)) {
         break;
       }
+      if (!takes(item)) break;
       bytes += item.bytes;
       taken.push(item);
       this.#head++;

@@ -8,6 +8,7 @@ import {
 import { payloadBytes } from "./codec.js";
 import { EmitBuffer } from "./emit-buffer.js";
 import type { Lease } from "./lease.js";
+import { MessageOrder } from "./message-order.js";
 import { ITEMS_MAX, SendQueue } from "./send-queue.js";
 import { monotonicMs } from "./time.js";
 import { putItem, type WorkItem } from "./work-item.js";
@@ -107,7 +108,8 @@ export class WorkOutbox {
     });
     const isRoomy = this.#emits.take(request, nowMs);
     const itemsMax = this.#beforePong > 0 ? this.#beforePong : ITEMS_MAX;
-    const items = this.#items.take(isRoomy ? itemsMax : 0);
+    const order = new MessageOrder();
+    const items = this.#items.take(isRoomy ? itemsMax : 0, (item) => order.takes(item));
     const isPongDue = this.#beforePong === 0;
     this.#beforePong -= isPongDue ? 0 : items.length;
     request.pong = isPongDue ? this.#pong : 0;

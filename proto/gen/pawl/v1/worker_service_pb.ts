@@ -3811,7 +3811,7 @@ export const WorkerService: GenService<{
   /**
    * The worker stream: claims by credits, acknowledgements, renewals, steps, effects and reports up; offers and answers down. Begin with `hello`.
    * Items of one task are handled in order; within one message: acks, renewals, progress, live output, steps, observations, reconciliations, intents,
-   * calls, waits, obligations, children, reports, suspends, releases.
+   * calls, waits, obligations, children, reports, suspends, releases. What must be handled in another order goes in messages of its own.
    * When an item of a task is refused, later ones of that task are refused too (not observations), until the pong of the ping that comes with the refusal: what
    * arrives with the pong or after it was sent by a worker that had read the refusal. Durable: an item is answered after its commit; acks, renewals,
    * progress, live output and credits are memory only and are not answered. Retry: after a lost stream open a new one with the same session id, name the held leases in `hello`
