@@ -109,6 +109,6 @@ describe("pawl approvals", () => {
       ...["approvals", "approve", "1-p0", "--fingerprint", command?.[1] ?? ""],
     );
     expect(late).toMatchObject({ code: 1 });
-    expect(late.errors).toContain("it was rejected; the action must be proposed anew");
+    expect(late.errors).toContain("it was rejected. Nothing was changed.");
   });
 });

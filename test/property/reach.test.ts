@@ -45,7 +45,7 @@ describe("the sequences of these tests", () => {
     }
     expect([...proposals].toSorted()).toEqual([...proposalTransitions.keys()].toSorted());
     for (const moves of fc.sample(fc.tuple(plan, withRestarts(runMoves)), {
-      numRuns: 1500,
+      numRuns: 5000,
       seed: 7,
     })) {
       const machine = new Machine(watch);

@@ -12,7 +12,7 @@ interface Kept {
 
 /**
  * Signals and updates by the events alone: each that came is taken once, the oldest of its name first, by a wait for that name; or it is still kept, with what it
- * brought, however often its run began once more. An update that nobody took ends with its incarnation.
+ * brought, however often its run began once more. An update that nobody took ends with its run, not when that continues as new.
  */
 export function checkSignals(shadow: ShadowLog, complain: (text: string) => void): void {
   for (const run of shadow.runs.values()) {
@@ -72,8 +72,10 @@ class Judge {
         this.#received++;
         break;
       }
-      case "runRestarted":
       case "runContinued":
+        this.#waits = []; // It was open all the time: updates that nobody took go over, too.
+        break;
+      case "runRestarted":
         this.#waits = [];
         this.kept.splice(
           0,

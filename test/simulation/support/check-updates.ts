@@ -37,7 +37,7 @@ function checkRun({ number, events, state }: ShadowRun, complain: (text: string)
   const taken = new Set<number>();
   let published = new Map<string, string>();
   const hear = (body: EventBody): void => {
-    if (body.case === "runRestarted") published = new Map();
+    if (beginsAnew(body)) published = new Map();
     if (body.case === "waitEnded" && body.value.outcome.case === "signalTaken") {
       taken.add(body.value.outcome.value.signal);
     }
@@ -62,6 +62,10 @@ function checkRun({ number, events, state }: ShadowRun, complain: (text: string)
   if (served.toSorted().join() !== last.toSorted().join()) {
     complain(`run ${number} serves ${served}, but ${last} was published last`);
   }
+}
+
+function beginsAnew(body: EventBody): boolean {
+  return body.case === "runRestarted" || body.case === "runContinued";
 }
 
 function servedOf({ published, steps }: Run): string[] {

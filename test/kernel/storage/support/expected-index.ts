@@ -3,7 +3,7 @@ import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { TaskSpec } from "@pawl/server/core/plan/task-spec.js";
-import type { Run } from "@pawl/server/core/state.js";
+import type { Run, Task } from "@pawl/server/core/state.js";
 import { leaseKey, rangeOfKind, readyKey, timerKey, visibilityKey } from "@pawl/server/log/key.js";
 import type { Store } from "@pawl/server/log/store.js";
 import { readPages } from "@pawl/server/log/store-scan.js";
@@ -99,6 +99,9 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
   const keys: Uint8Array[] = [];
   const isPaused = run.status === RunStatus.PAUSED;
   dueMs.push(...(isPaused ? [] : expectedWaits(run)));
+  if (run.deadline !== undefined && run.fault === "" && run.cancelRequestedAtMs === 0) {
+    dueMs.push(run.deadline.atMs);
+  }
   for (const task of run.tasks) {
     const spec = specNow(run, task.number);
     if (spec === undefined) {
@@ -106,16 +109,7 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
     }
     const isWaiting = !isPaused && waiting.includes(task.status);
     const isLeased = task.status === TaskStatus.LEASED;
-    const due = (from: number, length: number | undefined, applies: boolean): void => {
-      if (length !== undefined && applies) {
-        dueMs.push(from + length);
-      }
-    };
-    due(task.firstReadyAtMs, spec.scheduleToCloseMs, isWaiting || (isLeased && !isPaused));
-    due(task.readyAtMs, spec.scheduleToStartMs, isWaiting && task.status === TaskStatus.READY);
-    due(task.dueAtMs, 0, isWaiting && task.status === TaskStatus.BACKOFF);
-    due(task.leasedAtMs, spec.startToCloseMs, isLeased);
-    due(run.cancelRequestedAtMs, spec.cancelGraceMs, isLeased && run.cancelRequestedAtMs !== 0);
+    dueMs.push(...expectedDue(run, task, spec));
     if (isWaiting && task.status === TaskStatus.READY) {
       const { number, readyAtMs: sequence } = task;
       const queue = `${spec.queue}\0${spec.kind}`;
@@ -130,6 +124,27 @@ function expectedWork(run: Run, runNumber: number, dueMs: number[]): Uint8Array[
     }
   }
   return keys;
+}
+
+/** When something about a task is over. */
+function expectedDue(run: Run, task: Task, spec: TaskSpec): number[] {
+  const dueMs: number[] = [];
+  const isPaused = run.status === RunStatus.PAUSED;
+  const isWaiting = !isPaused && waiting.includes(task.status);
+  const isLeased = task.status === TaskStatus.LEASED;
+  const due = (from: number, length: number | undefined, applies: boolean): void => {
+    if (length !== undefined && applies) {
+      dueMs.push(from + length);
+    }
+  };
+  due(task.firstReadyAtMs, spec.scheduleToCloseMs, isWaiting || (isLeased && !isPaused));
+  due(task.readyAtMs, spec.scheduleToStartMs, isWaiting && task.status === TaskStatus.READY);
+  due(task.dueAtMs, 0, isWaiting && task.status === TaskStatus.BACKOFF);
+  due(task.leasedAtMs, spec.startToCloseMs, isLeased);
+  const asked = [run.cancelRequestedAtMs, task.stop?.atMs ?? 0].filter((atMs) => atMs !== 0);
+  const isStopping = asked.length > 0 && task.rollsBack === undefined;
+  due(Math.min(...asked), spec.cancelGraceMs, isLeased && isStopping);
+  return dueMs;
 }
 
 const waiting: readonly TaskStatus[] = [TaskStatus.READY, TaskStatus.BACKOFF, TaskStatus.SUSPENDED];
