@@ -185,6 +185,37 @@ describe("a function is given the same order, warm and cold, of", () => {
   });
 });
 
+test.each([0, 1, 2, 3])(
+  "a function is given the same order, warm and cold, of a step that fails, beside one that gives something %d microtasks later",
+  async (later) => {
+    const { warm, cold } = await runTwice(async (ctx, note) => {
+      let open = (): void => undefined;
+      const opened = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const failing = note(
+        "failing",
+        ctx.step("failing", async () => {
+          await opened;
+          throw new Error("no");
+        }),
+      );
+      const giving = note(
+        "giving",
+        ctx.step("giving", async () => {
+          await opened;
+          for (let turn = 0; turn < later; turn++) await undefined;
+          return 1;
+        }),
+      );
+      open();
+      await Promise.all([failing, giving]);
+    });
+    expect([...warm].sort()).toEqual(["end", "failing failed", "giving"]);
+    expect(cold).toEqual(warm);
+  },
+);
+
 test("a native Promise.race has the same winner, warm and cold", async () => {
   const quick = task("quick", { output: json<string>() }).run(() => "quick");
   await each.kernel.worker({ serve: [quick] });

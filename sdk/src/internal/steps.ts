@@ -179,7 +179,8 @@ export class Steps {
   }
 
   /** What the code is thrown. A failure that is not recorded is thrown as if it were: it may be, before the code is through with it. */
-  #thrown(thrown: unknown, { name, options, isRead }: StepCall, taken: string): unknown {
+  #thrown(thrown: unknown, call: StepCall, taken: string): unknown {
+    const { name, options, isRead } = call;
     const { state } = this.#options;
     if (options.retry !== undefined && thrown instanceof StepFailed) return thrown;
     if (isNoOutcome(thrown, state)) {
@@ -191,6 +192,8 @@ export class Steps {
     const failed = new StepFailed(name, fromFailure(failure));
     const step: StepToRecord = { name, key, outcome: { failure }, isRead };
     const { seenThrough } = state;
+    // Its place is where its record will stand: whatever is recorded from here on comes after it.
+    call.onRecord?.();
     this.#unsaid.add(identityOf(name, key), { step, seenThrough, failed, taken }, thrown);
     return failed;
   }
