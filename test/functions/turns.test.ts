@@ -11,12 +11,8 @@ const outcomeOf = (number: number): WaitOutcome =>
     outcome: { case: "call", value: {} },
   });
 
-/** Gives these outcomes to code that asks for them in this order; answers in which order it got them. */
-async function giveAll(
-  outcomes: readonly WaitOutcome[],
-  asked: readonly number[],
-): Promise<number[]> {
-  const turns = new Turns({
+const turnsWith = (outcomes: readonly WaitOutcome[]): Turns =>
+  new Turns({
     soon: setImmediate,
     outcomes,
     seenThrough: outcomes.length,
@@ -25,6 +21,13 @@ async function giveAll(
     given: () => undefined,
     suspended: () => undefined,
   });
+
+/** Gives these outcomes to code that asks for them in this order; answers in which order it got them. */
+async function giveAll(
+  outcomes: readonly WaitOutcome[],
+  asked: readonly number[],
+): Promise<number[]> {
+  const turns = turnsWith(outcomes);
   const given: number[] = [];
   const asks = asked.map(async (number) => {
     const name = `call ${number}`;
@@ -47,6 +50,24 @@ test("code that asks in any order is given what ended in the order of the ends",
 test("what ended with one event is given as it was asked for", async () => {
   const outcomes = [1, 2, 3, 4, 5].map((number) => ({ ...outcomeOf(number), number: 9 }));
   expect(await giveAll(outcomes, [3, 1, 5, 2, 4])).toEqual([3, 1, 5, 2, 4]);
+});
+
+test("an operation whose late result was recorded after a step is given after it, also when the kernel names its place", async () => {
+  const turns = turnsWith([]);
+  const given: string[] = [];
+  const operation = turns.own(async (place) => {
+    place.hold();
+    await new Promise((resolve) => setImmediate(resolve));
+    place.record(); // Its late result, behind the record of the step.
+    place.recordedAt({ after: 0, isOwn: true, number: 7 });
+  }, undefined);
+  const step = turns.own((place) => place.record(), undefined);
+  await Promise.all([
+    operation.then(() => given.push("operation")),
+    step.then(() => given.push("step")),
+  ]);
+  turns.close();
+  expect(given).toEqual(["step", "operation"]);
 });
 
 test("a place is found among thousands that were there before without a look at each", () => {

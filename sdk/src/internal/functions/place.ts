@@ -39,9 +39,11 @@ export class Place {
     if (!this.#isFixed) this.#key = this.#turns.next();
   }
 
-  /** The kernel knows its place. */
+  /** The kernel knows its place. What was told from here keeps the number it was told with: real ones do not compare with those of steps on their way. */
   recordedAt(key: OrderKey): void {
-    if (!this.#isFixed) this.#key = key;
+    if (this.#isFixed) return;
+    const told = this.#key;
+    if (told === undefined || !key.isOwn || told.after !== key.after) this.#key = key;
   }
 
   /** Nothing else is given until it is released, or over. */
