@@ -1,7 +1,14 @@
+import { create, toJson } from "@bufbuild/protobuf";
+import { FailureSchema } from "@pawl/proto/v1/failure_pb.js";
 import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
+import {
+  StepItemSchema,
+  type StepRecord,
+  StepRecordSchema,
+  WorkerService,
+} from "@pawl/proto/v1/worker_service_pb.js";
 import { describe, expect, test } from "vitest";
 import { eachTestServer } from "./support/each-test-server.js";
 import { claim, complete, json, leasedRun, leaseRef, oneTask } from "./support/fixtures.js";
@@ -67,6 +74,51 @@ describe("a suspend item on the worker stream", () => {
 });
 
 describe("GetRecords", () => {
+  test.each(["grpc", "json"] as const)(
+    "gives over %s what the offer gives, of each kind of step",
+    async (protocol) => {
+      const client = server[protocol];
+      const lease = leaseRef(await leasedRun(server.grpc, "r"));
+      const value = { case: "value", value: json(1) } as const;
+      const failure = create(FailureSchema, { kind: "No", message: "not today" });
+      await client.unary(work.recordSteps, {
+        lease,
+        steps: [
+          create(StepItemSchema, { name: "plain", outcome: value }),
+          create(StepItemSchema, {
+            name: "keyed",
+            key: "k",
+            outcome: value,
+            read: true,
+            seenThrough: 2,
+          }),
+          create(StepItemSchema, { name: "published", outcome: value, publishes: "city" }),
+          create(StepItemSchema, { name: "failed", outcome: { case: "failure", value: failure } }),
+          create(StepItemSchema, {
+            name: "undone",
+            outcome: value,
+            rollback: { operation: "refund", target: "card" },
+          }),
+        ],
+      });
+      await client.unary(work.suspend, { lease, waits: [timer(0)] });
+      const offer = await claim(server.grpc, "kind-r");
+      const pages: StepRecord[] = [];
+      for await (const page of client.stream(work.getRecords, { lease: leaseRef(offer) })) {
+        pages.push(...page.steps);
+      }
+      expect(pages.map(({ name, publishes }) => [name, publishes])).toEqual([
+        ["plain", undefined],
+        ["keyed", undefined],
+        ["published", "city"],
+        ["failed", undefined],
+        ["undone", undefined],
+      ]);
+      const plain = (step: StepRecord): unknown => toJson(StepRecordSchema, step);
+      expect(pages.map(plain)).toEqual(offer.steps.map(plain));
+    },
+  );
+
   test("pages steps and outcomes together, by event number", async () => {
     const client = server.grpc;
     const big = json("x".repeat(30_000));
