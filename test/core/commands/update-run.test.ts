@@ -2,12 +2,20 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { whyNeverAnswered } from "@pawl/server/core/view/update-standing.js";
 import { describe, expect, it } from "vitest";
-import { recordStep, sendSignal, signalWait, startRun, suspend } from "../support/commands.js";
+import {
+  continueRun,
+  recordStep,
+  sendSignal,
+  signalWait,
+  startRun,
+  suspend,
+} from "../support/commands.js";
 import {
   cancelRequested,
   completed,
   leased,
   runClosed,
+  runContinued,
   runPaused,
   signalReceived,
   signalTaken,
@@ -15,7 +23,7 @@ import {
   suspended,
 } from "../support/events.js";
 import { Scenario } from "../support/scenario.js";
-import { failure, payload } from "../support/values.js";
+import { failure, payload, START_MS } from "../support/values.js";
 
 const updateDeclared = {
   name: "move",
@@ -193,5 +201,43 @@ describe("a run that begins once more", () => {
     expect(left && whyNeverAnswered(state, left)?.reason).toBe("PAWL_RUN_OVER");
     scenario.when(send()).isExisting();
     scenario.when(send({ requestId: "u2" })).isExisting();
+  });
+});
+
+describe("a run that continues as new", () => {
+  const hourMs = 60 * 60 * 1000;
+
+  it("remembers an answer for a day after it was given, however long ago the update came", () => {
+    const scenario = taken();
+    scenario.at(25 * hourMs).given(answered());
+    scenario.when(continueRun(2)).records(runContinued(2, 2));
+    expect(scenario.state.signals).toMatchObject([
+      { requestId: "u1", answer: { result: payload(6), atMs: START_MS + 25 * hourMs } },
+    ]);
+    scenario.when(send()).isExisting();
+    scenario.at(49 * hourMs).given(leased(0, 3, { attempt: 1 }));
+    scenario.when(continueRun(3)).records(runContinued(3, 3));
+    expect(scenario.state.signals).toEqual([]);
+  });
+
+  it("takes over the updates that nobody took", () => {
+    const scenario = Scenario.ofOne().given(received(), leased(0, 1));
+    scenario.when(continueRun(1)).records(runContinued(2, 1));
+    expect(scenario.state).toMatchObject({ keptSignalCount: 1 });
+    scenario.given(leased(0, 2, { attempt: 1 }));
+    scenario
+      .when(suspend(2, { waits: [updateWait] }))
+      .records(suspended(0, 2, { opened: [updateDeclared], waits: [0] }), signalTaken(0, 0));
+  });
+
+  it("answers what it took first", () => {
+    taken()
+      .when(continueRun(2))
+      .rejects("PAWL_ILLEGAL_TRANSITION", {
+        entity: "update",
+        status: "taken",
+        command: "continue as new",
+        legal: ["answer it"],
+      });
   });
 });

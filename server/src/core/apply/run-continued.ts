@@ -48,12 +48,13 @@ export function applyRunContinued(
 }
 
 /**
- * What no wait took goes over, in its order. Of what was taken the request is remembered as long as it must be, not for ever: else a run that lives by
- * signals would grow with each of them.
+ * What no wait took goes over, in its order. Of what was taken the request is remembered as long as it must be, from its receipt, or from its answer, for
+ * which its sender may still ask; not for ever: else a run that lives by signals would grow with each of them.
  */
 function keepSignals(run: MutableRun, signals: MutableRun["signals"], nowMs: number): void {
   const carried = signals.filter(
-    ({ takenBy, receivedAtMs }) => takenBy === undefined || nowMs - receivedAtMs < rememberedMs,
+    ({ takenBy, receivedAtMs, answer }) =>
+      takenBy === undefined || nowMs - (answer?.atMs ?? receivedAtMs) < rememberedMs,
   );
   for (const [number, signal] of carried.entries()) {
     signal.number = number;

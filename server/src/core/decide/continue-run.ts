@@ -16,8 +16,8 @@ import { cancelTask, otherReport, sameContent } from "./report.js";
 
 /**
  * Ends the attempt of a run's function and begins the run's next incarnation, in one commit. Nothing may be left that the next one could not see to. Refusals, in order: no
- * task, another report of this lease, lease lost, not the one task of the run's plan, operations unsettled, proposals open, rollbacks recorded. The
- * same again is answered `existing`. In a run that was asked to stop it is a cancelled attempt.
+ * task, another report of this lease, lease lost, not the one task of the run's plan, operations unsettled, proposals open, an update in
+ * hand, rollbacks recorded. The same again is answered `existing`. In a run that was asked to stop it is a cancelled attempt.
  */
 export function decideContinueRun(run: Run, command: ContinueRun, ctx: DecideContext): Decision {
   const found = findTask(run, command.task);
@@ -61,6 +61,7 @@ function refuseContinuing(run: Run, task: Task): Rejection | undefined {
     refuseOtherTask(run, task) ??
     refuseUnsettled(run) ??
     refuseProposals(run) ??
+    refuseUpdates(run, task) ??
     refuseRollbacks(run, task)
   );
 }
@@ -110,6 +111,24 @@ function refuseProposals(run: Run): Rejection | undefined {
     { entity: "proposal", status, command: "continue as new", legal },
     `Expected no open proposal of run "${run.runId}" when it continues as new, but the one of "${proposal.declaration.name}" is ${status}. Next: wait for its decision and perform it, or withdraw or revoke it, then continue.`,
   );
+}
+
+/** Whoever sent it waits for an answer, and the next incarnation is not given it again. */
+function refuseUpdates(run: Run, task: Task): Rejection | undefined {
+  const taken = run.signals.find(
+    ({ update, takenBy, answer }) =>
+      update &&
+      answer === undefined &&
+      typeof takenBy === "number" &&
+      run.waits[takenBy]?.task === task.number,
+  );
+  return taken === undefined
+    ? undefined
+    : illegalTransition(
+        "PAWL_ILLEGAL_TRANSITION",
+        { entity: "update", status: "taken", command: "continue as new", legal: ["answer it"] },
+        `Expected every update that run "${run.runId}" took to be answered when it continues as new, but "${taken.requestId}" of "${taken.name}" is not. Next: accept or refuse it, then continue.`,
+      );
 }
 
 /** The next incarnation has no records of it, and its code would never say again what the operations are. */
