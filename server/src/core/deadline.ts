@@ -10,7 +10,7 @@ import { isRunOpen } from "./transitions.js";
  */
 export function nextDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
   if (run.status === RunStatus.PAUSED) {
-    return nextWhilePausedMs(task, spec);
+    return nextWhilePausedMs(run, task, spec);
   }
   const own = ownDeadlineMs(run, task, spec);
   return task.openWaits.length === 0 ? own : earliest(own, waitDeadlineMs(run, task));
@@ -55,10 +55,10 @@ function ownDeadlineMs(run: Run, task: Task, spec: TaskSpec): number | undefined
   }
 }
 
-/** A pause stops no attempt that runs, so its time goes on; everything else is due when the run is resumed. */
-function nextWhilePausedMs(task: Task, spec: TaskSpec): number | undefined {
+/** A pause stops no attempt that runs, so its time and its grace go on; everything else is due when the run is resumed. */
+function nextWhilePausedMs(run: Run, task: Task, spec: TaskSpec): number | undefined {
   return task.status === TaskStatus.LEASED
-    ? after(task.leasedAtMs, spec.startToCloseMs)
+    ? earliest(after(task.leasedAtMs, spec.startToCloseMs), graceDeadlineMs(run, task, spec))
     : undefined;
 }
 

@@ -4,7 +4,7 @@ import { legalChoices } from "@pawl/server/core/review-choices.js";
 import { explainRun } from "@pawl/server/core/view/why.js";
 import { describe, expect, it } from "vitest";
 import { cancelRun, completeTask, failTask, resolveReview } from "../support/commands.js";
-import { leased } from "../support/events.js";
+import { callsStopping, leased, tasksCalled } from "../support/events.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
 import { failure, payload, START_MS } from "../support/values.js";
@@ -54,6 +54,19 @@ describe("a return that did not reach everything recorded", () => {
     commit(scenario, resolveReview(ACCEPT));
     expect(scenario.state.tasks[0]).toMatchObject({ status: COMPLETED, output });
     expect(scenario.state.status).toBe(RunStatus.COMPLETED);
+    expect(scenario.state.reviews[0]?.returned).toBeUndefined();
+  });
+
+  it("is what was reported, when it is sent again after a person has decided", () => {
+    const scenario = held();
+    commit(scenario, resolveReview(RETRY));
+    scenario.when(completeTask(1, { output, unvisited })).isExisting();
+  });
+
+  it("of a call that was asked to stop waits for nobody", () => {
+    const scenario = atWork().given(tasksCalled(0, 1, ["a"]), leased(1, 1), callsStopping(0, [1]));
+    commit(scenario, completeTask(1, { task: 1, output, unvisited }));
+    expect(scenario.state.tasks[1]?.status).toBe(COMPLETED);
   });
 
   it("is made anew when a person says so, whatever attempts are left", () => {

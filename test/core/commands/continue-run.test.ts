@@ -15,7 +15,9 @@ import {
 } from "../support/commands.js";
 import {
   calledTask,
+  callsAbandoned,
   callsCancelled,
+  callsStopping,
   cancelRequested,
   completed,
   declared,
@@ -89,6 +91,33 @@ describe("a function that continues its run as new", () => {
     scenario.when(completeTask(1, { task: 2 })).rejects("PAWL_TASK_NOT_FOUND");
   });
 
+  it("cancels what those called, too, however deep", () => {
+    const scenario = held().given(tasksCalled(0, 1, ["outer"]), leased(1, 1, { attempt: 1 }));
+    scenario.given(tasksCalled(1, 1, ["inner"]), leased(2, 1, { attempt: 1 }));
+    scenario
+      .when(continueRun(1))
+      .records(callsCancelled(0, [1]), callsCancelled(1, [2]), runContinued(2, 1));
+    expect(scenario.state.tasks).toHaveLength(1);
+  });
+
+  it("carries over what a wait took and its code was not given", () => {
+    const opened = [
+      signalDeclared({ name: "a" }),
+      signalDeclared({ name: "b", subject: { case: "signal", value: { signal: "other" } } }),
+    ];
+    const scenario = held().given(waitsOpened(0, 1, opened));
+    scenario.given(signalReceived({ requestId: "q1" }), signalTaken(0, 0));
+    const seenThrough = scenario.state.eventCount;
+    scenario.given(signalReceived({ requestId: "q2", name: "other" }), signalTaken(0, 1, 1));
+    scenario.when(continueRun(1, { seenThrough })).records(runContinued(2, 1, { seenThrough }));
+    expect(scenario.state.signals).toMatchObject([
+      { requestId: "q1", takenBy: "earlier", payload: undefined },
+      { requestId: "q2", takenBy: undefined, payload: expect.any(Uint8Array) },
+    ]);
+    expect(scenario.state.keptSignalCount).toBe(1);
+    expect(restoreRun(splitRows(scenario.state), compileRecordedPlan)).toEqual(scenario.state);
+  });
+
   it("leaves a paused run paused", () => {
     const scenario = held().given(runPaused());
     scenario.when(continueRun(1)).records(runContinued(2, 1));
@@ -133,6 +162,17 @@ describe("a run that was continued as new", () => {
 });
 
 describe("continuing as new is refused", () => {
+  it.each([
+    ["was asked to stop and has its grace", callsStopping(0, [1])],
+    ["was let go", callsAbandoned(0, [1])],
+  ])("while a called task %s", (_what, event) => {
+    const scenario = held().given(tasksCalled(0, 1, ["a"]), leased(1, 1, { attempt: 1 }), event);
+    scenario.when(continueRun(1)).rejects("PAWL_ILLEGAL_TRANSITION", {
+      ...{ entity: "task", status: "LEASED", command: "continue as new", legal: ["await it"] },
+    });
+    scenario.given(completed(1, 1)).when(continueRun(1)).records(runContinued(2, 1));
+  });
+
   it("without the lease, or another task than the one of the plan", () => {
     held().when(continueRun(2)).rejects("PAWL_LEASE_LOST");
     held()

@@ -3,6 +3,7 @@ import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "@pawl/server/core/deadline.js";
+import { plannedSpec } from "@pawl/server/core/plan/tasks-of-run.js";
 import { describe, expect, it } from "vitest";
 import {
   cancelRun,
@@ -20,6 +21,7 @@ import {
 } from "../support/commands.js";
 import {
   attemptFailed,
+  callsStopping,
   cancelRequested,
   completed,
   declared,
@@ -36,6 +38,7 @@ import {
   runResumed,
   suspended,
   taskReady,
+  tasksCalled,
 } from "../support/events.js";
 import { planOf, type TaskParts } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
@@ -259,6 +262,16 @@ describe("in a paused run time and people", () => {
     expect(spec && task && nextDeadlineMs(state, task, spec)).toBe(START_MS + 300);
     expect(scenario.at(250).when(fireDeadline(0)).summary()).toBe("existing");
     expect(scenario.at(300).when(fireDeadline(0)).summary()).toBe("leaseEnded");
+  });
+
+  it("runs on for the grace of a called task that is asked to stop", () => {
+    const scenario = Scenario.ofOne().given(leased(0, 1), tasksCalled(0, 1, ["a"]), leased(1, 1));
+    const { state } = scenario.at(100).given(callsStopping(0, [1]), runPaused());
+    const [, task] = state.tasks;
+    const spec = plannedSpec(state, 1);
+    expect(spec && task && nextDeadlineMs(state, task, spec)).toBe(
+      START_MS + 100 + (spec?.cancelGraceMs ?? 0),
+    );
   });
 
   it("a decision about a review is taken, and its task is offered at resume", () => {

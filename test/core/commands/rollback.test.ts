@@ -2,6 +2,7 @@ import { OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { silentHooks } from "@pawl/server/core/apply/hooks.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
 import type { IntendOperation } from "@pawl/server/core/command.js";
 import { nextDeadlineMs } from "@pawl/server/core/deadline.js";
@@ -9,8 +10,10 @@ import type { EventBody } from "@pawl/server/core/event.js";
 import { plannedSpec } from "@pawl/server/core/plan/tasks-of-run.js";
 import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
 import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
+import type { Run } from "@pawl/server/core/state.js";
 import { describe, expect, it } from "vitest";
 import {
+  callTasks,
   cancelRun,
   completeTask,
   confirmCancel,
@@ -32,9 +35,11 @@ import {
   MAIL_KEY,
   observedResult,
   reconciled,
+  runPaused,
   stepRecorded,
   taskCancelled,
 } from "../support/events.js";
+import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
 import { failure } from "../support/values.js";
 
@@ -44,7 +49,7 @@ const { IN_DOUBT, INTENDED } = OperationStatus;
 const UNDO_KEY = "task/default/r1/1/%24rollback%2Fonly/mail/1";
 const undo = { operation: "mail", target: "ann@example.org" };
 const noted: EventBody = stepRecorded(0, 1, { name: "undo", rollback: undo });
-const began: EventBody = {
+const began = {
   case: "rollbackBegan",
   value: {
     task: 0,
@@ -64,7 +69,7 @@ const began: EventBody = {
       timeouts: { lease: { seconds: 30n, nanos: 0 } },
     },
   },
-};
+} satisfies EventBody;
 const final = failure({ retryable: false });
 const failed: EventBody = attemptFailed(0, 1, { failure: final });
 
@@ -130,15 +135,6 @@ describe("a rollback", () => {
       .go();
     expect(state.tasks[1]?.status).toBe(COMPLETED);
     expect([state.status, state.failure?.cause]).toEqual([RunStatus.FAILED, final]);
-  });
-
-  it("goes on when its run is asked to stop, beyond the grace", () => {
-    const { state } = rolling().when(cancelRun()).records(cancelRequested()).go();
-    const [, task] = state.tasks;
-    const spec = plannedSpec(state, 1);
-    if (task === undefined || spec === undefined) throw new Error("no task 1");
-    expect(task.status).toBe(LEASED);
-    expect(nextDeadlineMs(state, task, spec)).toBeUndefined();
   });
 
   it("that fails for good waits for a person, who says what was not undone", () => {
@@ -227,5 +223,63 @@ describe("an intent of what rolls back", () => {
     expect(inDoubt().state.orphaned.size).toBe(0);
     const left = rolling(lookable, doubted()).when(completeTask(1, { task: 1 }));
     expect(left.summary()).toBe("PAWL_OPERATIONS_UNSETTLED");
+  });
+});
+
+describe("in a run that is asked to stop, a rollback", () => {
+  it("begins when its function returns in a run that was asked to stop: the run is not done, so nothing of it stays", () => {
+    const scenario = held().given(noted, cancelRequested());
+    const { decision } = scenario.when(completeTask(1));
+    const followed = scenario.commit(decision.accepted ? decision.events : []);
+    expect(followed).toEqual([began]);
+    expect(scenario.state.tasks.map(({ status }) => status)).toEqual([CANCELLED, READY]);
+    scenario.when(completeTask(1)).isExisting();
+    const nothingNoted = held().given(cancelRequested());
+    expect(nothingNoted.when(completeTask(1)).summary()).toBe("taskCompleted");
+  });
+
+  it("goes on when its run is asked to stop, beyond the grace", () => {
+    const { state } = rolling().when(cancelRun()).records(cancelRequested()).go();
+    const [, task] = state.tasks;
+    const spec = plannedSpec(state, 1);
+    if (task === undefined || spec === undefined) throw new Error("no task 1");
+    expect(task.status).toBe(LEASED);
+    expect(nextDeadlineMs(state, task, spec)).toBeUndefined();
+  });
+
+  it("goes on in a paused run that is asked to stop", () => {
+    const heard: string[] = [];
+    const hooks = { ...silentHooks, taskReady: (_run: Run, task: number) => heard.push(`${task}`) };
+    const scenario = Scenario.started(planOf({ only: {} }, "only"), hooks);
+    scenario.given(leased(0, 1), noted, failed, began, runPaused());
+    heard.length = 0;
+    scenario.given(cancelRequested());
+    expect([scenario.state.tasks[1]?.status, heard]).toEqual([READY, ["1"]]);
+  });
+});
+
+describe("what rolls back", () => {
+  it("waits for what another branch has in doubt: that settles it itself", () => {
+    const begins = { ...began.value, rollback: { ...began.value.rollback, name: "$rollback/a" } };
+    const scenario = Scenario.started(planOf({ a: {}, b: {} })).given(
+      ...[leased(0, 1), leased(1, 1), stepRecorded(0, 1, { name: "undo", rollback: undo })],
+      ...[declared({ sinkKind: SinkKind.RECONCILABLE, task: 1 }), doubted()],
+      ...[
+        leaseEnded(1, 1),
+        failed,
+        { case: "rollbackBegan", value: begins } as const,
+        leased(2, 1),
+      ],
+    );
+    scenario
+      .when(by({ rollback: true, lease: { task: 2, leaseVersion: 1 } }))
+      .isExisting()
+      .answering({ case: "wait", operationKey: UNDO_KEY.replace("only", "a"), notBeforeMs: 1_000 });
+  });
+
+  it("calls no task", () => {
+    rolling()
+      .when(callTasks(1, ["other"], [], { task: 1 }))
+      .rejects("PAWL_ILLEGAL_TRANSITION");
   });
 });

@@ -128,7 +128,7 @@ export function callTasks(
   leaseVersion: number,
   called: readonly (string | PlanTaskShape)[],
   cancels: readonly string[] = [],
-  left: Partial<Pick<CallTasks, "stops" | "abandons">> = {},
+  left: Partial<Pick<CallTasks, "task" | "stops" | "abandons">> = {},
 ): CallTasks {
   return {
     kind: "CallTasks",

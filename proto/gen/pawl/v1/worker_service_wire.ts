@@ -2876,6 +2876,7 @@ export function decodeNoOutput(bytes: Uint8Array): NoOutputShape {
 export interface ContinueAsNewShape {
   /** The encoded `pawl.v1.Payload`, not decoded. */
   input?: Uint8Array | undefined;
+  seenThrough?: number | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.ContinueAsNew`. */
@@ -2884,16 +2885,24 @@ export function writeContinueAsNew(w: WireWriter, m: ContinueAsNewShape): void {
     w.tag(10);
     w.bytes(m.input);
   }
+  if (m.seenThrough !== undefined) {
+    w.tag(16);
+    w.varint32(m.seenThrough);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ContinueAsNew` up to `end`, which is the reader's limit. */
 export function readContinueAsNew(r: WireReader, end: number): ContinueAsNewShape {
   let input: Uint8Array | undefined;
+  let seenThrough: number | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
       case 10:
         input = r.bytes();
+        break;
+      case 16:
+        seenThrough = r.varint32();
         break;
       default:
         r.skip(tag);
@@ -2901,6 +2910,7 @@ export function readContinueAsNew(r: WireReader, end: number): ContinueAsNewShap
   }
   return {
     input,
+    seenThrough,
   };
 }
 

@@ -95,6 +95,7 @@ export function applyReviewResolved(
     hooks.deadlineMoved(run);
   }
   wakeWaitingTasks(run, review, meta, hooks);
+  review.returned = undefined;
 }
 
 function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMeta): void {

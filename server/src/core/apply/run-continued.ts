@@ -29,7 +29,7 @@ export function applyRunContinued(
       "it is not",
     );
   }
-  carrySignals(run, { hasEnded: false });
+  carrySignals(run, { hasEnded: false, seenThrough: event.seenThrough });
   const { status, pause, labels, traceparent, principal, deadline, startRequests, signals } = run;
   const startInput = originalInput(run);
   const { incarnation, leaseVersion } = event;

@@ -2,6 +2,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import type { MutableRun } from "../state.js";
 import { isLegal, isTaskClosed, runStatusName, runTransitions } from "../transitions.js";
+import { announceTasks } from "./announce-tasks.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { judgeOrphans, leaveChildren } from "./indices.js";
@@ -27,8 +28,9 @@ export function stopRun(run: MutableRun, reason: string, meta: EventMeta, hooks:
   if (run.deadline !== undefined) {
     hooks.deadlineMoved(run); // It stops already.
   }
-  if (run.status === RunStatus.PAUSED) {
-    // Nothing that could be offered is left, and what runs may need an effect to clean up.
+  const wasPaused = run.status === RunStatus.PAUSED;
+  if (wasPaused) {
+    // What runs may need an effect to clean up, and what rolls back goes on.
     run.status = RunStatus.RUNNING;
     run.pause = undefined;
     announceObligations(run, hooks);
@@ -44,6 +46,9 @@ export function stopRun(run: MutableRun, reason: string, meta: EventMeta, hooks:
       moveTask(run, task, TaskStatus.CANCELLED, meta);
       hooks.taskMoved(run, task.number);
     }
+  }
+  if (wasPaused) {
+    announceTasks(run, hooks);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { EventMeta, EventValue } from "../event.js";
+import { wasSeen } from "../seen-waits.js";
 import { type MutableRun, type MutableSignal, type MutableStep, signalRequest } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import { forgetKeptSignal, indexSignal } from "./indices.js";
@@ -45,13 +46,30 @@ export function answerUpdate(run: MutableRun, step: MutableStep, meta: EventMeta
 }
 
 /**
- * What an incarnation leaves to the next one. A signal that no wait took is kept; of one that was taken only the request is remembered, since the waits are gone and their
- * numbers come again. So is an update, with its answer; one that was taken and not answered is never answered any more.
+ * What an incarnation leaves to the next one. A signal that no wait took is kept, as is one that a wait took before the code was given it; of one that the code was
+ * given only the request is remembered, since the waits are gone and their numbers come again. So is an update, with its answer; one that was taken and not answered is never
+ * answered any more.
  *
  * @param hasEnded The run was over: whoever waited for an update was told so, and nobody takes it any more.
+ * @param seenThrough up to which event the code was given outcomes; undefined: it was given all.
  */
-export function carrySignals(run: MutableRun, { hasEnded }: { readonly hasEnded: boolean }): void {
+export function carrySignals(
+  run: MutableRun,
+  {
+    hasEnded,
+    seenThrough,
+  }: { readonly hasEnded: boolean; readonly seenThrough?: number | undefined },
+): void {
   for (const signal of run.signals) {
+    const { takenBy, answer } = signal;
+    if (
+      typeof takenBy === "number" &&
+      answer === undefined &&
+      !wasSeen(run, takenBy, seenThrough)
+    ) {
+      signal.takenBy = undefined;
+      continue;
+    }
     if (signal.takenBy === undefined && signal.update && hasEnded) {
       forgetKeptSignal(run, signal);
       forgetContent(signal);

@@ -49,6 +49,8 @@ export interface ContinueRun {
   readonly task: TaskRef;
   readonly leaseVersion: number;
   readonly input: Uint8Array | undefined;
+  /** Up to which event the code was given outcomes: what a wait took after it goes over. Undefined: it was given all. */
+  readonly seenThrough?: number | undefined;
 }
 
 /** Reports a failed attempt. */

@@ -15,6 +15,7 @@ import { isTaskClosed } from "../transitions.js";
 import { closeTaskReview } from "./close-reviews.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { findTask, taskNotFound } from "./find.js";
+import { refuseNew } from "./hold-back.js";
 
 /** What the calls of one event may take, in bytes: an event is never split. */
 const eventBytesMax = 131_072;
@@ -48,7 +49,9 @@ export function decideCallTasks(run: Run, command: CallTasks, ctx: DecideContext
   if (!holds(task, command.leaseVersion)) {
     return reject(leaseLost(task, command.leaseVersion));
   }
-  const refusal = refuseCalls(run, task, fresh);
+  const isFresh = fresh.length > 0;
+  const refusal =
+    (isFresh ? refuseNew(found, "CallTasks") : undefined) ?? refuseCalls(run, task, fresh);
   if (refusal !== undefined) {
     return reject(refusal);
   }
@@ -189,7 +192,6 @@ function refuseCalls(run: Run, task: Task, fresh: readonly PlanTaskShape[]): Rej
     return undefined;
   }
   const isRun = run.cancelRequestedAtMs !== 0;
-  // Not what rolls back either: it goes on, but begins nothing.
   if (isRun || task.stop !== undefined) {
     return illegalTransition("PAWL_ILLEGAL_TRANSITION", {
       entity: isRun ? "run" : "task",

@@ -1,18 +1,25 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { ContinueRun } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { wasContinuedBy } from "../continued.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { holds, leaseLost, mustStop } from "../lease-standing.js";
+import { endsWithCaller } from "../left-calls.js";
 import { findOpenEffect } from "../open-effects.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import { illegalTransition, type Rejection } from "../rejection.js";
+import { wasSeen } from "../seen-waits.js";
 import type { Run, Task } from "../state.js";
-import { isTaskClosed, operationStatusName, proposalStatusName } from "../transitions.js";
+import {
+  isTaskClosed,
+  operationStatusName,
+  proposalStatusName,
+  taskStatusName,
+} from "../transitions.js";
 import { cancelCalls } from "./call-tasks.js";
 import { findTask, taskNotFound } from "./find.js";
-import { kernelFailure } from "./kernel-failure.js";
-import { cancelTask, otherReport, sameContent } from "./report.js";
+import { cancelTask, otherReport, sameContent, stopFailure } from "./report.js";
 
 /**
  * Ends the attempt of a run's function and begins the run's next incarnation, in one commit. Nothing may be left that the next one could not see to. Refusals, in order: no
@@ -27,6 +34,9 @@ export function decideContinueRun(run: Run, command: ContinueRun, ctx: DecideCon
   const { task } = found;
   const { leaseVersion, input } = command;
   if (!holds(task, leaseVersion)) {
+    if (task.status === TaskStatus.CANCELLED && task.reportedLeaseVersion === leaseVersion) {
+      return acceptExisting(); // It was taken for a cancelled attempt.
+    }
     if (!wasContinuedBy(run, task, leaseVersion)) {
       return reject(leaseLost(task, leaseVersion));
     }
@@ -35,10 +45,9 @@ export function decideContinueRun(run: Run, command: ContinueRun, ctx: DecideCon
       : reject(otherReport(run.input, found.spec.name, input, ctx));
   }
   if (mustStop(run, task)) {
-    const failure = kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
-    return accept(cancelTask(run, task, failure));
+    return accept(cancelTask(run, task, stopFailure(run)));
   }
-  const refusal = refuseContinuing(run, task);
+  const refusal = refuseContinuing(run, task, command);
   if (refusal !== undefined) {
     return reject(refusal);
   }
@@ -50,19 +59,44 @@ export function decideContinueRun(run: Run, command: ContinueRun, ctx: DecideCon
       leaseVersion,
       attempt: task.attempt,
       input,
+      seenThrough: command.seenThrough,
     },
   };
-  const open = [...(task.calls?.open ?? [])];
-  return accept([...cancelCalls(run, task, open, { principal: "" }), continued]);
+  const ended = run.tasks.flatMap((caller) =>
+    cancelCalls(run, caller, [...(caller.calls?.open ?? [])], { principal: "" }),
+  );
+  return accept([...ended, continued]);
 }
 
-function refuseContinuing(run: Run, task: Task): Rejection | undefined {
+function refuseContinuing(run: Run, task: Task, command: ContinueRun): Rejection | undefined {
   return (
     refuseOtherTask(run, task) ??
     refuseUnsettled(run) ??
     refuseProposals(run) ??
-    refuseUpdates(run, task) ??
-    refuseRollbacks(run, task)
+    refuseUpdates(run, task, command) ??
+    refuseRollbacks(run, task) ??
+    refuseLeftCalls(run)
+  );
+}
+
+/** What was let go goes on to its end, and what was asked to stop has its grace; both with numbers that the next incarnation gives to others. */
+function refuseLeftCalls(run: Run): Rejection | undefined {
+  const left = run.tasks.find(
+    (task) => task.caller !== undefined && !isTaskClosed(task.status) && !endsWithCaller(task),
+  );
+  if (left === undefined) {
+    return undefined;
+  }
+  const what = left.abandoned ? "was let go and goes on" : "was asked to stop and has not yet";
+  return illegalTransition(
+    "PAWL_ILLEGAL_TRANSITION",
+    {
+      entity: "task",
+      status: taskStatusName(left.status),
+      command: "continue as new",
+      legal: ["await it"],
+    },
+    `Expected every called task of run "${run.runId}" to have ended or to end with its caller when it continues as new, but "${nameOfTask(run, left.number)}" ${what}. Next: await it, then continue.`,
   );
 }
 
@@ -114,13 +148,14 @@ function refuseProposals(run: Run): Rejection | undefined {
 }
 
 /** Whoever sent it waits for an answer, and the next incarnation is not given it again. */
-function refuseUpdates(run: Run, task: Task): Rejection | undefined {
+function refuseUpdates(run: Run, task: Task, { seenThrough }: ContinueRun): Rejection | undefined {
   const taken = run.signals.find(
     ({ update, takenBy, answer }) =>
       update &&
       answer === undefined &&
       typeof takenBy === "number" &&
-      run.waits[takenBy]?.task === task.number,
+      run.waits[takenBy]?.task === task.number &&
+      wasSeen(run, takenBy, seenThrough),
   );
   return taken === undefined
     ? undefined
@@ -138,11 +173,15 @@ function refuseRollbacks(run: Run, task: Task): Rejection | undefined {
       (rollback === "declared" && (number === task.number || !isTaskClosed(status))) ||
       (rollsBack !== undefined && !isTaskClosed(status)),
   );
-  return holder === undefined
-    ? undefined
-    : illegalTransition(
-        "PAWL_ROLLBACKS_RECORDED",
-        { entity: "task", status: "LEASED", command: "continue as new", legal },
-        `Expected no rollback in run "${run.runId}" when it continues as new, but task "${nameOfTask(run, holder.number)}" recorded how to undo what it did, and the next incarnation could not. Next: do what may have to be undone in a child run or in a workflow that is called, await it, then continue.`,
-      );
+  if (holder === undefined) {
+    return undefined;
+  }
+  const name = nameOfTask(run, holder.rollsBack ?? holder.number);
+  return illegalTransition(
+    "PAWL_ROLLBACKS_RECORDED",
+    { entity: "task", status: "LEASED", command: "continue as new", legal },
+    holder.rollsBack === undefined
+      ? `Expected no rollback in run "${run.runId}" when it continues as new, but task "${name}" recorded how to undo what it did, and the next incarnation could not. Next: do what may have to be undone in a child run or in a workflow that is called, await it, then continue.`
+      : `Expected no rollback in run "${run.runId}" when it continues as new, but what task "${name}" did is being undone. Next: wait until that is over, then continue.`,
+  );
 }

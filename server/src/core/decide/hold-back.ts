@@ -7,6 +7,7 @@ import type { TaskSpec } from "../plan/task-spec.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import { illegalTransition, invalidField, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
+import { isTaskClosed } from "../transitions.js";
 import type { FoundTask } from "./find.js";
 import type { IntentParts } from "./proceed.js";
 import { askPerson, waitForReview } from "./settle-doubt.js";
@@ -83,6 +84,19 @@ export function findObstacle(
   return begins ? waitForOthers(run, key, parts) : undefined;
 }
 
+/** True while the task of an operation in doubt goes on beside the rollback: it looks it up, or asks a person, itself. */
+function isSettledByOther(run: Run, { declaration }: Operation, { found }: IntentParts): boolean {
+  const task = run.tasks[declaration.task];
+  return task !== undefined && task.number !== found?.task.number && !isTaskClosed(task.status);
+}
+
+function waitFor(operationKey: string): Decision {
+  return acceptExisting({
+    existing: true,
+    intent: { case: "wait", operationKey, notBeforeMs: waitMs },
+  });
+}
+
 function waitForOthers(run: Run, key: string, parts: IntentParts): Decision | undefined {
   for (const number of run.unsettled) {
     const other = run.operations[number];
@@ -93,12 +107,11 @@ function waitForOthers(run: Run, key: string, parts: IntentParts): Decision | un
       case OperationStatus.NEEDS_REVIEW:
         return waitForReview(run, other, parts, { review: other.openReview ?? 0, before: [] });
       case OperationStatus.IN_DOUBT:
-        return askPerson(run, other, parts, { before: [] });
+        return isSettledByOther(run, other, parts)
+          ? waitFor(key)
+          : askPerson(run, other, parts, { before: [] });
       default:
-        return acceptExisting({
-          existing: true,
-          intent: { case: "wait", operationKey: key, notBeforeMs: waitMs },
-        });
+        return waitFor(key);
     }
   }
   return undefined;

@@ -14,6 +14,7 @@ import { operationStatusName } from "../transitions.js";
 import { holdReturn, openMisfitReview } from "./code-reviews.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { findTask, taskNotFound } from "./find.js";
+import { kernelFailure } from "./kernel-failure.js";
 import { openTaskReview } from "./open-review.js";
 
 /**
@@ -26,11 +27,9 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
-  const unvisited = run.cancelRequestedAtMs === 0 ? (command.unvisited ?? []) : [];
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
-      (task.status === TaskStatus.COMPLETED && sameContent(task.output, command.output)) ||
-      (task.status === TaskStatus.NEEDS_REVIEW && unvisited.length > 0)
+      isRepeated(task, command)
         ? undefined
         : otherReport(task.output, found.spec.name, command.output, ctx),
     );
@@ -39,6 +38,11 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
   if (unsettled !== undefined) {
     return reject(unsettled);
   }
+  if (isUndone(run, task)) {
+    return accept(cancelTask(run, task, stopFailure(run)));
+  }
+  // Nobody wants to know of what was asked to stop.
+  const unvisited = mustStop(run, task) ? [] : (command.unvisited ?? []);
   if (unvisited.length > 0) {
     return accept(holdReturn(run, found, command.output, unvisited));
   }
@@ -53,6 +57,28 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
       },
     },
   ]);
+}
+
+/** True when this completion was accepted from this lease: with this output, or held for a person, or undone. */
+function isRepeated(task: Task, { output, unvisited = [] }: CompleteTask): boolean {
+  switch (task.status) {
+    case TaskStatus.COMPLETED:
+      return sameContent(task.output, output);
+    case TaskStatus.CANCELLED:
+      return unvisited.length > 0 || (task.caller === undefined && task.rollback !== undefined);
+    default:
+      return unvisited.length > 0;
+  }
+}
+
+/** True for the return of a function that recorded how to undo what it did, in a run that is to stop: the run does not end as if it were done, so nothing of it stays. */
+function isUndone(run: Run, task: Task): boolean {
+  return run.cancelRequestedAtMs !== 0 && task.caller === undefined && task.rollback === "declared";
+}
+
+/** Why an attempt of a run that is to stop counts for nothing. */
+export function stopFailure(run: Run): ConfirmCancel["failure"] {
+  return kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
 }
 
 /**

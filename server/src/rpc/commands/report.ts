@@ -55,11 +55,11 @@ export function reportCommand(
       }
       return completion(item, task, content ?? outcome.value);
     case "continueAsNew": {
-      const { input } = outcome.value;
+      const { input, seenThrough } = outcome.value;
       if (content === undefined && input !== undefined) {
         scanPayload(input, "continue_as_new.input");
       }
-      return { kind: "ContinueRun", task, leaseVersion, input: content ?? input };
+      return { kind: "ContinueRun", task, leaseVersion, input: content ?? input, seenThrough };
     }
     case "noOutput":
       return completion(item, task, undefined);

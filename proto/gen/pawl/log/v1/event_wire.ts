@@ -1025,6 +1025,7 @@ export interface RunContinuedShape {
   attempt: number;
   /** The encoded `pawl.v1.Payload`, not decoded. */
   input?: Uint8Array | undefined;
+  seenThrough?: number | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunContinued`. */
@@ -1049,6 +1050,10 @@ export function writeRunContinued(w: WireWriter, m: RunContinuedShape): void {
     w.tag(42);
     w.bytes(m.input);
   }
+  if (m.seenThrough !== undefined) {
+    w.tag(48);
+    w.varint32(m.seenThrough);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunContinued` up to `end`, which is the reader's limit. */
@@ -1058,6 +1063,7 @@ export function readRunContinued(r: WireReader, end: number): RunContinuedShape 
   let leaseVersion: number = 0;
   let attempt: number = 0;
   let input: Uint8Array | undefined;
+  let seenThrough: number | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1076,6 +1082,9 @@ export function readRunContinued(r: WireReader, end: number): RunContinuedShape 
       case 42:
         input = r.bytes();
         break;
+      case 48:
+        seenThrough = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1086,6 +1095,7 @@ export function readRunContinued(r: WireReader, end: number): RunContinuedShape 
     leaseVersion,
     attempt,
     input,
+    seenThrough,
   };
 }
 
