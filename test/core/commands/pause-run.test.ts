@@ -264,16 +264,6 @@ describe("in a paused run time and people", () => {
     expect(scenario.at(300).when(fireDeadline(0)).summary()).toBe("leaseEnded");
   });
 
-  it("runs on for the grace of a called task that is asked to stop", () => {
-    const scenario = Scenario.ofOne().given(leased(0, 1), tasksCalled(0, 1, ["a"]), leased(1, 1));
-    const { state } = scenario.at(100).given(callsStopping(0, [1]), runPaused());
-    const [, task] = state.tasks;
-    const spec = plannedSpec(state, 1);
-    expect(spec && task && nextDeadlineMs(state, task, spec)).toBe(
-      START_MS + 100 + (spec?.cancelGraceMs ?? 0),
-    );
-  });
-
   it("a decision about a review is taken, and its task is offered at resume", () => {
     const scenario = Scenario.ofOne().given(
       leased(0, 1),
@@ -302,6 +292,18 @@ describe("in a paused run time and people", () => {
   it("a failed attempt waits for the resumption", () => {
     const scenario = pausedWhileHeld();
     expect(scenario.when(failTask(1)).summary()).toBe("attemptFailed");
+  });
+});
+
+describe("in a paused run time", () => {
+  it("runs on for the grace of a called task that is asked to stop", () => {
+    const scenario = Scenario.ofOne().given(leased(0, 1), tasksCalled(0, 1, ["a"]), leased(1, 1));
+    const { state } = scenario.at(100).given(callsStopping(0, [1]), runPaused());
+    const [, task] = state.tasks;
+    const spec = plannedSpec(state, 1);
+    expect(spec && task && nextDeadlineMs(state, task, spec)).toBe(
+      START_MS + 100 + (spec?.cancelGraceMs ?? 0),
+    );
   });
 });
 
