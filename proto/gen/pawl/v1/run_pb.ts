@@ -442,7 +442,7 @@ export const RunStatus = {
   COMPLETED: 2,
 
   /**
-   * A task failed for good, and every other branch has ended. Final.
+   * A task of its plan failed for good, and every other branch has ended; or it took longer than its run timeout. Final.
    *
    * @generated from enum value: RUN_STATUS_FAILED = 3;
    */
@@ -539,7 +539,7 @@ export const TaskStatus = {
   NEEDS_REVIEW: 6,
 
   /**
-   * Its output is recorded. Final.
+   * It is done: its output is recorded, or a person completed it, or its function continued the run as new. Final.
    *
    * @generated from enum value: TASK_STATUS_COMPLETED = 7;
    */
@@ -560,7 +560,7 @@ export const TaskStatus = {
   SKIPPED: 9,
 
   /**
-   * Ended by the cancellation or termination of its run. Final.
+   * Ended by the cancellation, the timeout or the termination of its run, or since its caller ended or gave it up. Final.
    *
    * @generated from enum value: TASK_STATUS_CANCELLED = 10;
    */

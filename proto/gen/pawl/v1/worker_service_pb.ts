@@ -3932,8 +3932,8 @@ export const WorkerService: GenService<{
   },
   /**
    * Calls tasks from a task's code: they join its run, and any worker that serves their kinds gets them. How each ends is an outcome of the caller, like the end of a
-   * wait, and wakes it. When the caller ends, what it called and is still open is cancelled. Durable when answered. Retry: safe, each task is identified by its
-   * name: the same again answers `existing`, another one ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. FAILED_PRECONDITION `PAWL_ILLEGAL_TRANSITION` (the run was asked to
+   * wait, and wakes it. When the caller ends, what it called and is still open is cancelled, but for what it asked to stop, which keeps its
+   * grace, and what it let go. Durable when answered. Retry: safe, each task is identified by its name: the same again answers `existing`, another one ALREADY_EXISTS `PAWL_FINGERPRINT_CONFLICT`. FAILED_PRECONDITION `PAWL_ILLEGAL_TRANSITION` (the run was asked to
    * stop), INVALID_ARGUMENT `PAWL_TOO_LARGE` (more tasks than a run may have).
    *
    * @generated from rpc pawl.v1.WorkerService.CallTasks
