@@ -267,7 +267,10 @@ export class RunTerminated extends RunEnded {
   }
 }
 
-/** A step failed for good: its failure is recorded and thrown again at the same place, without running anything. */
+/**
+ * A step failed. It is final when its own retry is used up or, without one, as soon as the code goes on after it: then it is recorded, and thrown again at the same
+ * place without running anything. One that ends the attempt is not recorded, and the next attempt runs the step again.
+ */
 export class StepFailed extends PawlError {
   override readonly name: string = "StepFailed";
   /** Name of the step. */
