@@ -1,4 +1,4 @@
-import { json, operation, type PerformOptions, workflow } from "@pawl/sdk";
+import { json, operation, type PerformOptions, Refused, workflow } from "@pawl/sdk";
 import { describe, expect, test } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
 
@@ -64,3 +64,42 @@ describe("a function that runs again is given the outcomes of its operations in 
     expect(calls).toBe(2);
   });
 });
+
+test.each(["task", "run", "namespace"] as const)(
+  "an operation that was refused is refused again when the code performs it again, in scope %s",
+  async (scope) => {
+    const deny = operation("deny", {
+      payload: json<number>(),
+      result: json<number>(),
+      sink: { kind: "idempotent", keyWindow: "1d" },
+      call: () => {
+        throw new Refused("no");
+      },
+    });
+    const executions: string[][] = [];
+    const persistent = workflow("persistent", { version: 1 }).run(async (ctx) => {
+      const given: string[] = [];
+      executions.push(given);
+      const perform = (): Promise<unknown> =>
+        ctx.perform(deny, 1, { target: "t", scope, key: `${scope} k` });
+      const note = (error: unknown): unknown =>
+        given.push(error instanceof Refused ? "refused" : String(error));
+      await perform().catch(note);
+      await ctx.step("between", () => given.push("step"));
+      await perform().catch(note);
+      await ctx.waitSignal("end");
+      await perform().catch(note);
+      return given.join();
+    });
+    const one = await each.kernel.worker({ serve: [persistent] });
+    const run = await each.kernel.start(persistent, undefined, { runId: `again-${scope}` });
+    await expect.poll(async () => (await run.get()).why, { timeout: 30_000 }).toContain('"end"');
+    await one.close();
+    await run.signal("end");
+    await each.kernel.worker({ serve: [persistent] });
+    await run.result({ timeout: "2m" });
+    expect(executions[0]).toEqual(["refused", "step", "refused"]);
+    // A step that is recorded is not made again.
+    expect(executions.at(-1)).toEqual(["refused", "refused", "refused"]);
+  },
+);

@@ -27,7 +27,7 @@ import { MessageContext, type RecordInTurn } from "../message-context.js";
 import { CALL_FRAMES, type CodePlace, Names, placeInCode, WAIT_FRAMES } from "../names.js";
 import { MAIN_TASK } from "../plan-message.js";
 import { quiet } from "../quiet.js";
-import type { StepToMake } from "../steps.js";
+import type { Steps, StepToMake } from "../steps.js";
 import { wallMs } from "../time.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
@@ -36,10 +36,9 @@ import { type CallMade, callTask } from "./call-task.js";
 import { Calls } from "./calls.js";
 import { allOf, type ContestParts, contest } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
-import { FunctionLedger } from "./function-ledger.js";
-import { HeldBack } from "./held-back.js";
 import { isEffect, type Mark, Marks } from "./marks.js";
 import { type OrderKey, recordedThrough } from "./order-key.js";
+import { type PerformanceCall, Performances } from "./performances.js";
 import type { Place } from "./place.js";
 import { Rollbacks, type Undoing } from "./rollbacks.js";
 import { runMap } from "./run-map.js";
@@ -62,6 +61,17 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     lose: (entry) => this.#marks.lose(entry),
     assertGoesOn: () => this.#assertGoesOn(),
   };
+  readonly #performances = new Performances({
+    own: (run, recorded) => this.#own(run, recorded),
+    recordedStep: (name, key) => this.recordedStep(name, key),
+    steps: () => this.#stepsHere(),
+    ledgerOf: (scope) => this.ledgerOf(scope),
+    declared: () => this.rollbacks.declared(),
+    isUndoing: () => this.undoing !== undefined,
+    doubted: (error) => {
+      this.doubted ??= error;
+    },
+  });
   /** What stands before the names of the tasks that it calls: nothing for a run's own function. */
   readonly #root: string;
 
@@ -175,9 +185,8 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     this.#assertMayBegin(what);
     this.rollbacks.note(operation);
     if (this.undoing !== undefined) return;
-    this.steps ??= this.newSteps();
+    const steps = this.#stepsHere();
     const call = { operation, payload, options: scopedOptions(this, options) };
-    const { steps } = this;
     void this.#turns.blocking(() => this.rollbacks.declare(call, steps));
   }
 
@@ -185,10 +194,14 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     return this.#own((place) => run(() => place.record()), this.recordedStep(name, key));
   }
 
+  #stepsHere(): Steps {
+    this.steps ??= this.newSteps();
+    return this.steps;
+  }
+
   /** The place of a step that was recorded earlier. */
   protected recordedStep(name: string, key: string | undefined): OrderKey | undefined {
-    this.steps ??= this.newSteps();
-    const record = this.steps.find(name, key);
+    const record = this.#stepsHere().find(name, key);
     return record && { after: record.seenThrough, isOwn: true, number: record.number };
   }
 
@@ -214,35 +227,10 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     options: Pick<PerformOptions, "scope" | "key">,
     makeRequest: () => Promise<OperationRequest>,
   ): Promise<Result> {
-    const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
-    const name = scopedName(`$order/${scope}`, operation.name);
-    const recorded = this.recordedStep(name, key);
-    const performed = this.#own(async (place) => {
-      place.hold();
-      const ledger = new FunctionLedger(this.ledgerOf(scope), { place, scope });
-      const make = async (): Promise<OperationRequest> => {
-        await this.rollbacks.declared();
-        return makeRequest();
-      };
-      try {
-        return await super.performAs<Result>(operation, options, make, ledger);
-      } catch (error) {
-        if (!ledger.isSettled && !(error instanceof HeldBack)) this.doubted ??= error;
-        throw error;
-      } finally {
-        const isNeeded = ledger.isSettled && place.isLate && this.undoing === undefined;
-        if (recorded !== undefined || isNeeded) await this.#recordPlace(place, name, key);
-      }
-    }, recorded);
-    return this.#marks.also(performed, { isLost: false });
-  }
-
-  /** What its operation cannot say itself: when the code was given the outcome. */
-  async #recordPlace(place: Place, name: string, key: string | undefined): Promise<void> {
-    const options = key === undefined ? {} : { key };
-    const onRecord = (): void => place.record();
-    this.steps ??= this.newSteps();
-    await this.steps.make({ name, options, run: () => true, isRead: false, onRecord });
+    const perform: PerformanceCall<Result>["perform"] = (make, ledger) =>
+      super.performAs<Result>(operation, options, make, ledger);
+    const call = { operation, options, makeRequest, perform };
+    return this.#marks.also(this.#performances.perform(call), { isLost: false });
   }
 
   override signalRun(
