@@ -7,6 +7,7 @@ import { type ExitCode, exitCodes } from "./exit-codes.js";
 import type { FollowUps } from "./follow-up.js";
 import { formatLength } from "./format/time.js";
 import { nextAfter } from "./next-steps.js";
+import { NO_ANSWER } from "./sent-again.js";
 
 /** What describing an error needs to know of the command. */
 export interface ErrorPlace {
@@ -90,7 +91,11 @@ function describeCall(error: ConnectError, place: ErrorPlace): CliError {
 }
 
 /** Errors that no kernel worded: nothing answered, or something else did. */
-function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): CliError {
+function describeSilence(error: ConnectError, place: ErrorPlace): CliError {
+  const { url, followUps } = place;
+  const again = place.nextSteps?.(NO_ANSWER, followUps) ?? [
+    "Give the same command again: what has happened is answered as existing.",
+  ];
   const systemCode = systemCodeOf(error);
   if (systemCode === "ECONNREFUSED" || systemCode === "ENOTFOUND") {
     return unavailable(`Expected a kernel at ${url}, but nothing listens there.`, error, [
@@ -110,10 +115,7 @@ function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): C
       return unavailable(
         `Expected an answer from the kernel at ${url} in time, but none came. What was asked may have happened.`,
         error,
-        [
-          "Give the same command again: what has happened is answered as existing.",
-          followUps.command("info"),
-        ],
+        [...again, followUps.command("info")],
       );
     case Code.Unavailable:
     case Code.Aborted:
@@ -122,7 +124,7 @@ function describeSilence(error: ConnectError, { url, followUps }: ErrorPlace): C
         `Expected the kernel at ${url} to answer, but the connection ended (${error.rawMessage}).`,
         error,
         [
-          "Give the same command again: what has happened is answered as existing.",
+          ...again,
           ...(url.startsWith("http:")
             ? ["A kernel with TLS has an https address: --url, or PAWL_URL."]
             : []),

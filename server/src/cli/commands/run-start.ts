@@ -25,6 +25,7 @@ import {
   keyValue,
   readLength,
 } from "../options.js";
+import { sameAgain } from "../sent-again.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
 interface StartOptions extends KernelOptions {
@@ -64,18 +65,19 @@ export function addRunStart(group: Command, context: CliContext): void {
   addKernelOptions(command).action(async (workflow: string, options: StartOptions) => {
     const plan = await readPlan(context, options.plan);
     const input = await readContent(context, "--input", options.input);
-    await withKernel(context, options, (session) =>
-      startRun(session, {
-        workflow,
-        plan,
-        input,
-        runId: options.id ?? randomUUID(),
-        onExisting: options.onExisting ?? OnExisting.ATTACH,
-        requestId: options.requestId ?? randomUUID(),
-        runTimeoutMs: options.runTimeout,
-        labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
-      }),
-    );
+    const { id: runId = randomUUID(), requestId = randomUUID() } = options;
+    const start = {
+      ...{ workflow, plan, input, runId, requestId },
+      onExisting: options.onExisting ?? OnExisting.ATTACH,
+      runTimeoutMs: options.runTimeout,
+      labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
+    };
+    const made = [
+      ...(options.id === undefined ? ["--id", runId] : []),
+      ...(options.requestId === undefined ? ["--request-id", requestId] : []),
+    ];
+    const send = (session: KernelSession): Promise<void> => startRun(session, start);
+    await withKernel(context, options, send, sameAgain(made));
   });
 }
 

@@ -17,6 +17,7 @@ import {
   UINT32_MAX,
   wholeNumber,
 } from "../options.js";
+import { sameAgain } from "../sent-again.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { readContent } from "./run-start.js";
 
@@ -70,7 +71,10 @@ export function addRunUpdate(group: Command, context: CliContext): void {
       ...(payload === undefined ? {} : { payload }),
       ...(expectedVersion === undefined ? {} : { expectedVersion }),
     };
-    await withKernel(context, options, (session) => updateRun(session, request, options.timeout));
+    const made = options.updateId === undefined ? ["--update-id", updateId] : [];
+    const send = (session: KernelSession): Promise<void> =>
+      updateRun(session, request, options.timeout);
+    await withKernel(context, options, send, sameAgain(made));
   });
 }
 

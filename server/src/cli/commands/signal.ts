@@ -6,6 +6,7 @@ import type { CliContext } from "../context.js";
 import { clean } from "../format/text.js";
 import { messageFields } from "../json.js";
 import { addKernelOptions, type KernelOptions, UINT32_MAX, wholeNumber } from "../options.js";
+import { sameAgain } from "../sent-again.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { readContent } from "./run-start.js";
 
@@ -42,7 +43,9 @@ export function addSignal(program: Command, context: CliContext): void {
       ...(payload === undefined ? {} : { payload }),
       ...(expectedVersion === undefined ? {} : { expectedVersion }),
     };
-    await withKernel(context, options, (session) => sendSignal(session, signal));
+    const made = options.requestId === undefined ? ["--request-id", requestId] : [];
+    const send = (session: KernelSession): Promise<void> => sendSignal(session, signal);
+    await withKernel(context, options, send, sameAgain(made));
   });
 }
 
