@@ -54,6 +54,13 @@ describe("JSON in lines", () => {
   });
 });
 
+it("text that is too long to show says where all of it is", () => {
+  const text = "x".repeat(10_000);
+  const body = { case: "data", value: new TextEncoder().encode(text) } as const;
+  const shown = payloadField(create(PayloadSchema, { contentType: "text/plain", body }));
+  expect(shown?.at(-1)).toBe("    … 96 more lines: --json has all");
+});
+
 describe("lines that are too long", () => {
   it("go on behind a mark of their own, no blank unseen and no escape cut", () => {
     const words = `${"x".repeat(72)}   ${"y".repeat(69)}\\u200bz`;

@@ -278,6 +278,27 @@ describe("pawl run update and query", () => {
     expect(told).toContain("npx --no pawl run update r move --update-id u2 --payload JSON");
   });
 
+  it("show what workers wrote safely, and say where the rest of it is", async () => {
+    const evil = "a\u001b[31m\u202eb";
+    const send = ["run", "update", "r", "move", "--payload", JSON.stringify(evil)];
+    expect(await cli.out(...send)).toContain('was accepted with {"to":"a\\u001b[31m\\u202eb"}.');
+    await cli.until("version 2", "run", "query", "r", "city");
+    const shown = await cli.out("run", "query", "r", "city");
+    expect(shown).toContain('value: "a\\u001b[31m\\u202eb"\n');
+    for (const raw of ["\u001b", "\u202e"]) expect(shown).not.toContain(raw);
+    expect(await cli.out("run", "query", "r")).toMatch(/^NAME +VERSION +PUBLISHED +TASK +SIZE$/m);
+  });
+
+  it("show content that is long in lines, and say where the rest of it is", async () => {
+    const long = Array.from({ length: 300 }, (_, at) => `line ${at}`).join("\n");
+    const told = await cli.out("run", "update", "r", "move", "--payload", JSON.stringify(long));
+    await cli.until("version 2", "run", "query", "r", "city");
+    for (const out of [told, await cli.out("run", "query", "r", "city")]) {
+      expect(out).toContain("line 20\\n\n");
+      expect(out).toMatch(/… \d+ more lines: --json has all$/m);
+    }
+  });
+
   it("say what is not there, and what to do", async () => {
     const none = await cli.refusal("run", "query", "r", "none");
     expect([none.code, none.said]).toEqual([1, expect.stringContaining("PAWL_QUERY_NOT_FOUND")]);

@@ -2,7 +2,7 @@ import { PublishedValueSchema, QueryRunResponseSchema } from "@pawl/proto/v1/run
 import type { Command } from "commander";
 import { CALL_TIMEOUT_MS } from "../connection.js";
 import type { CliContext } from "../context.js";
-import { describePayload } from "../format/payload.js";
+import { payloadField } from "../format/payload.js";
 import { clean, count } from "../format/text.js";
 import { formatTime } from "../format/time.js";
 import { messageFields } from "../json.js";
@@ -38,8 +38,8 @@ async function printPublished(
   const { version, task, attempt } = answer.published ?? { version: 0, task: "", attempt: 0 };
   out.lines(
     `${out.style("bold", clean(name))}, version ${version}, published ${formatTime(answer.published?.publishedAt, out.clock)} by attempt ${attempt} of task "${clean(task)}":`,
-    describePayload(answer.value),
   );
+  out.fields([["value", payloadField(answer.value)]]);
 }
 
 async function listPublished(
@@ -58,7 +58,7 @@ async function listPublished(
     return;
   }
   out.table(
-    ["name", "version", "published", "task", "size"],
+    ["NAME", "VERSION", "PUBLISHED", "TASK", "SIZE"],
     published.map((each) => [
       clean(each.name),
       `${each.version}`,

@@ -7,7 +7,8 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
-import { describePayload } from "../format/payload.js";
+import type { FieldValue } from "../format/field.js";
+import { payloadField } from "../format/payload.js";
 import { clean, sentence } from "../format/text.js";
 import { messageFields } from "../json.js";
 import {
@@ -125,10 +126,16 @@ async function updateRun(
 function answerLines(told: string, answer: UpdateAnswer | undefined): string[] {
   switch (answer?.status) {
     case UpdateStatus.ACCEPTED:
-      return [`${told} was accepted with ${describePayload(answer.result)}.`];
+      return acceptedLines(told, payloadField(answer.result) ?? "none");
     case UpdateStatus.REFUSED:
       return [`${told} was refused: ${sentence(clean(answer.reason))}`];
     default:
       return [`${told} is acknowledged and not answered yet. The same again waits for the answer.`];
   }
+}
+
+function acceptedLines(told: string, result: NonNullable<FieldValue>): string[] {
+  return typeof result === "string"
+    ? [`${told} was accepted with ${clean(result)}.`]
+    : [`${told} was accepted with:`, ...result];
 }

@@ -34,10 +34,11 @@ export function payloadField(payload: Payload | undefined): FieldValue {
   if (payload === undefined) return undefined;
   const text = describePayload(payload);
   if (displayWidth(clean(text)) <= INLINE_COLUMNS) return text;
-  const whole = payload.body.case === "data" ? textOf(payload.contentType, payload.body.value) : "";
-  return payload.encoding === "" && isJson(payload.contentType)
-    ? jsonField(whole ?? "", text)
-    : shownLines([clean(text)]);
+  const { body, contentType, encoding } = payload;
+  const isPlain = encoding === "" && body.case === "data";
+  const whole = isPlain ? textOf(contentType, body.value) : undefined;
+  if (whole === undefined || whole === "") return shownLines([clean(text)]);
+  return isJson(contentType) ? jsonField(whole, text) : shownLines([clean(whole)]);
 }
 
 /** JSON as the value of a field. `instead` stands for what is no JSON. */
