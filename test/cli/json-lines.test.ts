@@ -39,6 +39,16 @@ describe("JSON in lines", () => {
     ]);
   });
 
+  it("keeps together what is empty, also behind a name that fills the line", () => {
+    const [long, other] = ["x".repeat(100), "y".repeat(100)];
+    expect(jsonLines(`{"${long}":{},"${other}":[]}`)).toEqual([
+      "{",
+      `  "${long}": {},`,
+      `  "${other}": []`,
+      "}",
+    ]);
+  });
+
   it("is JSON of the same value, whatever it is", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {

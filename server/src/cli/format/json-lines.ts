@@ -30,8 +30,7 @@ export function jsonLines(text: string): string[] {
   for (let at = 0; at < tokens.length; at++) {
     const token = tokens[at] ?? "";
     const extent = extents.get(at);
-    // A comma may follow it.
-    if (extent !== undefined && displayWidth(line) + extent.width < LINE_COLUMNS) {
+    if (extent !== undefined && staysWhole(extent, at, line)) {
       line += flat(tokens.slice(at, extent.close + 1));
       at = extent.close;
     } else if (extent !== undefined) {
@@ -49,6 +48,11 @@ export function jsonLines(text: string): string[] {
   }
   lines.push(line);
   return lines;
+}
+
+/** What is empty stays together, whatever room there is; a comma may follow what fits. */
+function staysWhole({ close, width }: Extent, at: number, line: string): boolean {
+  return close === at + 1 || displayWidth(line) + width < LINE_COLUMNS;
 }
 
 /** True for JSON. */
@@ -78,11 +82,7 @@ function measure(tokens: readonly string[]): Map<number, Extent> {
     if (token === "{" || token === "[") open.push({ at, before: width });
     width += displayWidth(spaced(token));
     const start = token === "}" || token === "]" ? open.pop() : undefined;
-    // What is empty stays together, whatever room there is.
-    if (start !== undefined) {
-      const isEmpty = start.at === at - 1;
-      extents.set(start.at, { close: at, width: isEmpty ? 0 : width - start.before });
-    }
+    if (start !== undefined) extents.set(start.at, { close: at, width: width - start.before });
   }
   return extents;
 }
