@@ -271,11 +271,16 @@ describe("pawl run update and query", () => {
 
   it("say why an update was refused, and how to wait for one that has no answer", async () => {
     const sent = ["run", "update", "r", "move", "--payload", '"Bonn"'];
-    expect(await cli.out(...sent)).toContain('of run "r" was refused: It is there already.');
+    const refused = await cli.pawl(...sent, "--update-id", "u1");
+    expect(refused).toMatchObject({ code: 1, errors: "" });
+    expect(refused.out).toContain('of run "r" was refused: It is there already.');
+    expect((await cli.pawl(...sent, "--update-id", "u1", "--json")).code).toBe(1);
     const second = [...sent, "--update-id", "u2", "--timeout", "0s"];
-    const told = await cli.out(...second);
-    expect(told).toContain("is acknowledged and not answered yet");
-    expect(told).toContain("npx --no pawl run update r move --update-id u2 --payload JSON");
+    const open = await cli.pawl(...second);
+    expect(open).toMatchObject({ code: 75, errors: "" });
+    expect(open.out).toContain("is acknowledged and not answered yet");
+    expect((await cli.pawl(...second, "--json")).code).toBe(75);
+    expect(open.out).toContain("npx --no pawl run update r move --update-id u2 --payload JSON");
   });
 
   it("show what workers wrote safely, and say where the rest of it is", async () => {

@@ -8,6 +8,8 @@ export const exitCodes = {
   usage: 2,
   /** No kernel answered; the same command may be given again. */
   unavailable: 69,
+  /** The run has what was asked and has not answered it yet; the same command, with the same id, waits for the answer. */
+  unanswered: 75,
   /** The store of a kernel failed; opened again, it says what it kept. */
   storeFailed: 70,
 } as const;

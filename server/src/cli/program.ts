@@ -43,7 +43,7 @@ export function buildProgram(
   addDoctor(program, host.doctor, setExitCode);
   addDemo(program, context, setExitCode);
   addReplay(program, context, setExitCode);
-  addRunCommands(program, context);
+  addRunCommands(program, context, setExitCode);
   addTaskCommands(program, context);
   addWhy(program, context);
   addReport(program, context);

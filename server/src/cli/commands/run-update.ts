@@ -7,6 +7,7 @@ import {
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
+import { type ExitCode, exitCodes } from "../exit-codes.js";
 import type { FieldValue } from "../format/field.js";
 import { payloadField } from "../format/payload.js";
 import { clean, sentence } from "../format/text.js";
@@ -42,10 +43,16 @@ type Request = Parameters<KernelSession["kernel"]["runs"]["updateRun"]>[0] & {
 };
 
 /** `pawl run update RUN NAME`. */
-export function addRunUpdate(group: Command, context: CliContext): void {
+export function addRunUpdate(
+  group: Command,
+  context: CliContext,
+  setExitCode: (code: number) => void,
+): void {
   const command = group
     .command("update")
-    .description("send an update into a run and print what its code answers")
+    .description(
+      "send an update into a run and print what its code answers; ends with 1 when it refuses",
+    )
     .argument("<run>", "id of the run")
     .argument("<name>", "name of the update")
     .option("--payload <json>", "its content: JSON, or @FILE with JSON in it")
@@ -73,8 +80,8 @@ export function addRunUpdate(group: Command, context: CliContext): void {
       ...(expectedVersion === undefined ? {} : { expectedVersion }),
     };
     const made = options.updateId === undefined ? ["--update-id", updateId] : [];
-    const send = (session: KernelSession): Promise<void> =>
-      updateRun(session, request, options.timeout);
+    const send = async (session: KernelSession): Promise<void> =>
+      setExitCode(await updateRun(session, request, options.timeout));
     await withKernel(context, options, send, sameAgain(made));
   });
 }
@@ -83,7 +90,7 @@ async function updateRun(
   { kernel, namespace, out, followUps }: KernelSession,
   request: Request,
   timeoutMs: number,
-): Promise<void> {
+): Promise<ExitCode> {
   const { runId, name, updateId } = request;
   let leftMs = timeoutMs;
   let waitMs = Math.min(leftMs, WAIT_MS);
@@ -102,7 +109,7 @@ async function updateRun(
   if (out.isJson) {
     const told = answer === undefined ? response : { ...response, answer };
     out.json({ runId, name, updateId, ...messageFields(UpdateRunResponseSchema, told) });
-    return;
+    return exitCodeOf(answer);
   }
   const told = `Update ${out.style("bold", clean(name))} of run "${clean(runId)}"`;
   out.lines(...answerLines(told, answer));
@@ -120,6 +127,18 @@ async function updateRun(
     ]);
   } else {
     out.next([followUps.command("run show", [runId])]);
+  }
+  return exitCodeOf(answer);
+}
+
+function exitCodeOf(answer: UpdateAnswer | undefined): ExitCode {
+  switch (answer?.status) {
+    case UpdateStatus.ACCEPTED:
+      return exitCodes.ok;
+    case UpdateStatus.REFUSED:
+      return exitCodes.refused;
+    default:
+      return exitCodes.unanswered;
   }
 }
 

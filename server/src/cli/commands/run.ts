@@ -12,7 +12,11 @@ import { addRunUpdate } from "./run-update.js";
 import { addRunWatch } from "./run-watch.js";
 
 /** `pawl run …`. */
-export function addRunCommands(program: Command, context: CliContext): void {
+export function addRunCommands(
+  program: Command,
+  context: CliContext,
+  setExitCode: (code: number) => void,
+): void {
   const group = program.command("run").description("start, read, watch, pause and end runs");
   addRunStart(group, context);
   addRunShow(group, context);
@@ -21,7 +25,7 @@ export function addRunCommands(program: Command, context: CliContext): void {
   addRunHistory(group, context);
   addRunOutput(group, context);
   addRunQuery(group, context);
-  addRunUpdate(group, context);
+  addRunUpdate(group, context, setExitCode);
   addRunPause(group, context);
   addRunResume(group, context);
   addRunCancel(group, context);
