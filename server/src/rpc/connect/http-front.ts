@@ -16,6 +16,7 @@ import { boundedBody, discardRest } from "./bounded-body.js";
 import { connectError } from "./connect-error.js";
 import { connectionValues } from "./connect-proof.js";
 import { registerRoutes } from "./connect-routes.js";
+import { isConnectionGone } from "./is-connection-gone.js";
 import { nameErrors } from "./name-errors.js";
 
 /** Answers what is no call, for example the pages of the dashboard. True when it has taken the request. */
@@ -117,7 +118,7 @@ function answerCall(
   };
   call().catch((error: unknown) => {
     // A caller that went away ends its own call; it is told nothing and nothing is wrong.
-    if (![Code.Aborted, Code.Canceled].includes(ConnectError.from(error).code)) {
+    if (!isConnectionGone(error)) {
       edge.onFault(error, handler.method.name);
     }
     response.destroy();
