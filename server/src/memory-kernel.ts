@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
+import { EndingTimers } from "./kernel/ending-timers.js";
 import type { Kernel } from "./kernel/kernel.js";
 import { nodeTimers } from "./kernel/node-ports.js";
 import { openKernel } from "./kernel/open-kernel.js";
@@ -18,6 +19,8 @@ export interface MemoryKernelOptions {
   readonly time: Clock & Timers;
   /** Told of every fault of the kernel's own code, and where it happened. */
   readonly onFault: (error: unknown, where: string) => void;
+  /** Timers of what a kernel does for itself; all of a kernel's end when it is killed. Default: Node's. */
+  readonly housekeeping?: Timers;
   /** Default: silent. */
   readonly log?: Log;
 }
@@ -27,7 +30,13 @@ export class MemoryKernel {
   readonly #options: MemoryKernelOptions;
   readonly #disk = new MemoryDisk();
   readonly #secret = randomBytes(32);
-  #open: { readonly kernel: Kernel; readonly server: PortlessServer } | undefined;
+  #open:
+    | {
+        readonly kernel: Kernel;
+        readonly server: PortlessServer;
+        readonly housekeeping: EndingTimers;
+      }
+    | undefined;
 
   private constructor(options: MemoryKernelOptions) {
     this.#options = options;
@@ -79,14 +88,15 @@ export class MemoryKernel {
    * @param time Time of this kernel: a killed one must not be called back.
    */
   async start(time: Clock & Timers): Promise<void> {
-    const { onFault, log } = this.#options;
+    const { onFault, log, housekeeping: timers = nodeTimers } = this.#options;
+    // What a kernel does for itself is no part of what a test waits for.
+    const housekeeping = new EndingTimers(timers);
     const kernel = await openKernel({
       store: this.#disk.open({ epoch: FIRST_EPOCH }),
       secret: this.#secret,
       clock: time,
       timers: time,
-      // What a kernel does for itself is no part of what a test waits for.
-      housekeeping: nodeTimers,
+      housekeeping,
       onFault: ({ error, command }) => onFault(error, command),
       ...(log === undefined ? {} : { log }),
     });
@@ -95,13 +105,15 @@ export class MemoryKernel {
       onFault,
       ...(log === undefined ? {} : { log }),
     });
-    this.#open = { kernel, server };
+    this.#open = { kernel, server, housekeeping };
   }
 
   /** Kills it: the disk keeps what was handed to it, nobody is told anything, every connection is cut. */
   async kill(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
+    // A timer that is left would keep all that the dead kernel had in memory.
+    open?.housekeeping.end();
     this.#disk.crash();
     await open?.server.close();
   }
