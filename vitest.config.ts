@@ -31,6 +31,8 @@ export default defineConfig({
     execArgv: ["--import", sourceHooks],
     testTimeout: 180_000,
     hookTimeout: 60_000,
+    // A loaded machine may take long; who waits for something that never comes is told all the same.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ["default", "./test/support/count-reporter.ts"],
     projects: PROJECTS.filter(({ isRun }) => isRun).map(({ name }, position) => ({
       extends: true,
