@@ -87,7 +87,7 @@ test("calls that were cancelled stay so after SIGKILL of the function's worker a
     .poll(async () => (await run.task("main").catch(() => null))?.status, PATIENCE)
     .toBe(SUSPENDED);
   await second.kill();
-  expect(reasons).toEqual([expect.any(Cancelled)]);
+  await expect.poll(() => reasons, PATIENCE).toEqual([expect.any(Cancelled)]);
   startCanceller(kernel.url);
   await run.signal("end");
   release();

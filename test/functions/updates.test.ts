@@ -1,7 +1,9 @@
+import { UpdateStatus } from "@pawl/proto/v1/run_service_pb.js";
 import { json, openKernel, type Schema, UpdateRefused, update, workflow } from "@pawl/sdk";
 import { everyCrashWindow, openTestEnvironment } from "@pawl/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
+import { jsonPayload } from "../sdk/support/payloads.js";
 import { recordedFailure } from "./support/run-code.js";
 
 const each = eachEmbedded();
@@ -85,11 +87,17 @@ describe("an update", () => {
 
   test("that comes early is kept, in order, and outlives kernel and worker", async () => {
     const run = await each.kernel.start(order, undefined, { runId: "o" });
-    const asked = { timeout: "10ms" } as const;
+    const { runs } = each.kernel.api;
     for (const [at, to] of ["Kiel", "Mainz"].entries()) {
-      const sent = run.update(changeAddress, to, { updateId: `u${at}`, ...asked });
-      await expect(sent).rejects.toThrow("goes on");
-      await expect.poll(() => run.updateResult(`u${at}`, asked).catch(String)).toContain("goes on");
+      const sent = {
+        runId: "o",
+        name: "change-address",
+        updateId: `u${at}`,
+        payload: jsonPayload(JSON.stringify(to)),
+      };
+      expect((await runs.updateRun(sent)).answer?.status).toBe(UpdateStatus.OPEN);
+      const asked = run.updateResult(`u${at}`, { timeout: "10ms" });
+      await expect(asked).rejects.toThrow("goes on");
     }
     await each.kernel.close();
     each.kernel = await openKernel({ dir: each.dir });
@@ -103,9 +111,15 @@ describe("an update", () => {
 describe("a sender", () => {
   test("is told at once when the run ends before it is answered", async () => {
     const run = await each.kernel.start(order, undefined, { runId: "o" });
-    const waiting = run.update(changeAddress, "Kiel", timeout);
+    const waiting = run.update(changeAddress, "Kiel", { updateId: "u", ...timeout });
     const ended = expect(waiting).rejects.toMatchObject({ code: "PAWL_RUN_OVER" });
-    await expect.poll(async () => run.updateResult("none").catch((e) => e.code)).toBeDefined();
+    const { runs } = each.kernel.api;
+    await expect
+      .poll(async () => {
+        const { answer } = await runs.getUpdate({ runId: "o", updateId: "u" });
+        return answer?.status;
+      })
+      .toBe(UpdateStatus.OPEN);
     await run.terminate();
     await ended;
     const late = run.update(changeAddress, "Kiel");

@@ -30,7 +30,7 @@ const canceller = workflow("canceller", { version: 1, timeouts: { lease: "1s" } 
       const { task: name } = call;
       call.cancel({ mode: name === "request" || name === "abandon" ? name : "wait" });
     }
-    await ctx.step("cancelled", () => true);
+    await ctx.step("cancelled", { durable: true }, () => true);
     if (hang === "cancelled") {
       say("cancelled");
       await new Promise(() => undefined);
