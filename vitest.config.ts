@@ -9,8 +9,12 @@ const sourceHooks = new URL("./test/support/source-hooks.mjs", import.meta.url).
 /** Where each project's tests are; `core` has all that no other has. */
 const INCLUDES: Readonly<Record<ProjectName, readonly string[]>> = {
   core: ["test/**/*.test.ts"],
-  // Each call of a function at each crash point takes as long as the crashes of processes.
-  crash: ["test/crash/**/*.test.ts", "test/testkit/every-call-*.test.ts"],
+  // Each call of a function at each crash point takes as long as the crashes of processes. Where processes are killed, they are those of a worker and a kernel.
+  crash: [
+    "test/crash/**/*.test.ts",
+    "test/functions/cancel-kills.test.ts",
+    "test/testkit/every-call-*.test.ts",
+  ],
   python: ["test/python/**/*.test.ts"],
   root: ["test/**/*.root.test.ts"],
   "set-up": ["test/set-up/**/*.test.ts"],
