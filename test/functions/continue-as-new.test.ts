@@ -1,4 +1,13 @@
-import { json, operation, Rejected, RunCancelled, RunFailed, task, workflow } from "@pawl/sdk";
+import {
+  json,
+  operation,
+  Rejected,
+  RunCancelled,
+  RunFailed,
+  type Schema,
+  task,
+  workflow,
+} from "@pawl/sdk";
 import {
   everyCrashWindow,
   openTestEnvironment,
@@ -123,6 +132,50 @@ describe("what is left when a function continues as new", () => {
   });
 });
 
+test("a signal that a wait took, and that the code was not given any more, is for the next incarnation", async () => {
+  await using env = await openTestEnvironment();
+  let isTaken = false;
+  /** The signal is received while the input of the next incarnation is checked. */
+  const slow = schema<number>(async (value) => {
+    if (value === 2 && !isTaken) {
+      isTaken = true;
+      await env.kernel.run("t").signal("word", "late");
+    }
+    return value;
+  });
+  const timed = workflow("timed", { version: 1, input: slow }).run(async (ctx, round) => {
+    const { winner } = await ctx.race("first", {
+      word: ctx.waitSignal("word", { schema: json<string>() }),
+      time: ctx.sleep("time", round === 1 ? "1s" : "1h"),
+    });
+    if (round === 1) return ctx.continueAsNew(2);
+    return winner;
+  });
+  await env.worker({ serve: [timed] });
+  const run = await env.kernel.start(timed, 1, { runId: "t" });
+  await env.settle();
+  await env.advance("2s");
+  expect(isTaken).toBe(true);
+  await env.settle();
+  await env.advance("2h");
+  expect(await run.result()).toBe("word");
+});
+
+test("continuing as new is not refused for code that lost a race and has not ended", async () => {
+  const racing = workflow("racing", { version: 1, input: json<number>() }).run(
+    async (ctx, round) => {
+      if (round === 2) return "done";
+      const code = async (): Promise<number> =>
+        ctx.step("slow", () => new Promise<number>(() => undefined));
+      const { winner } = await ctx.race("first", { code: code(), now: ctx.step("now", () => 1) });
+      return winner === "now" ? ctx.continueAsNew(2) : "lost";
+    },
+  );
+  await using env = await openTestEnvironment();
+  await env.worker({ serve: [racing] });
+  expect(await env.kernel.execute(racing, 1)).toBe("done");
+});
+
 describe("continuing as new", () => {
   test("is refused while a step of it has not ended, by its name", async () => {
     const hasty = workflow("hasty", { version: 1 }).run(async (ctx) => {
@@ -212,6 +265,17 @@ describe("continuing as new", () => {
     expect((await env.kernel.api.runs.getRun({ runId: "x" })).run?.incarnation).toBe(1);
   });
 });
+
+/** A schema that checks nothing and takes its time. */
+function schema<T>(validate: (value: T) => Promise<T>): Schema<T, T> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: async (value: unknown) => ({ value: await validate(value as T) }),
+    },
+  };
+}
 
 /** How many events each incarnation of a run has, but for signals, which come when they come. */
 async function countEvents(env: TestEnvironment, runId: string): Promise<number[]> {

@@ -13,6 +13,7 @@ const book = operation("book", {
   sink: { kind: "idempotent", keyWindow: "1d" },
   call: (op) => `booked ${op.payload}`,
 });
+const weigh = task("weigh", { input: json<number>() }).run((_ctx, n) => n);
 const fetch = task("fetch").run(() => "fetched");
 
 const booking = (ctx: WorkflowContext): Promise<string> =>
@@ -141,4 +142,73 @@ test("a step, a wait or a sleep may be left out", async () => {
   await deploy(after);
   await run.signal("go");
   expect(await run.result(timeout)).toBe("nothing booked");
+});
+
+describe("continuing as new without having reached a recorded effect", () => {
+  const continuing: Code = async (ctx) => {
+    if (ctx.incarnation > 1) return "continued";
+    await ctx.waitSignal("go");
+    return ctx.continueAsNew();
+  };
+
+  test("waits for a person, who is told what was not reached", async () => {
+    const { run, deploy } = await startOld(each.kernel, before);
+    await deploy(continuing);
+    await run.signal("go");
+    const review = await reviewOf(each.kernel);
+    expect(review.failures.at(-1)?.message).toContain(
+      'did not reach operation "book" under "room"',
+    );
+    expect((await run.get()).status).toBe(RunStatus.RUNNING);
+  });
+
+  test("is let through where the workflow allows it", async () => {
+    const { run, deploy } = await startOld(each.kernel, before, [], "allow");
+    await deploy(continuing);
+    await run.signal("go");
+    expect(await run.result(timeout)).toBe("continued");
+  });
+
+  test("is found out of a call that it made and did not wait for, too", async () => {
+    const calling =
+      (input: number): Code =>
+      async (ctx) => {
+        if (ctx.incarnation > 1) return "continued";
+        if (input === 1) void ctx.call(weigh, input);
+        await ctx.waitSignal("go");
+        if (input !== 1) void ctx.call(weigh, input);
+        return ctx.continueAsNew();
+      };
+    const { run, deploy } = await startOld(each.kernel, calling(1), [weigh]);
+    await deploy(calling(2));
+    await run.signal("go");
+    const review = await reviewOf(each.kernel);
+    expect(review.failures.at(-1)?.message).toContain("recorded input");
+  });
+
+  test("that asks no more for a version of which it has the old lines waits for a person, too", async () => {
+    const { run, deploy } = await startOld(each.kernel, async (ctx) => {
+      await ctx.step("draw", () => 1);
+      await ctx.waitSignal("go");
+      return "old";
+    });
+    await deploy(async (ctx) => {
+      await ctx.version("checked");
+      await ctx.step("draw", () => 1);
+      await ctx.waitSignal("go");
+      await ctx.waitSignal("then");
+      return "old";
+    });
+    await run.signal("go");
+    await expect.poll(async () => (await run.get()).why, { timeout: 60_000 }).toContain('"then"');
+    await deploy(async (ctx) => {
+      await ctx.step("draw", () => 1);
+      await ctx.waitSignal("go");
+      await ctx.waitSignal("then");
+      return ctx.continueAsNew();
+    });
+    await run.signal("then");
+    const review = await reviewOf(each.kernel);
+    expect(review.failures.at(-1)?.message).toContain('ctx.version for "checked"');
+  });
 });

@@ -23,4 +23,6 @@ export interface AttemptContextOptions {
   readonly onContinued: () => void;
   /** What checks an input of the task; undefined: nothing does. */
   readonly inputSchema: Schema<unknown, unknown> | undefined;
+  /** True when the task may end without having reached all that is recorded of it. */
+  readonly allowsUnvisited: boolean;
 }

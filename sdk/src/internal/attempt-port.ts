@@ -55,8 +55,8 @@ export interface AttemptPort {
   progress(lease: Lease, progress: Payload): void;
   /** Sends live output. */
   emit(lease: Lease, item: EmitItem): void;
-  /** Ends the attempt and begins the next incarnation of its run; resolves with the kernel's answer. */
-  continueRun(lease: Lease, input: Payload | undefined): Promise<ItemAnswer>;
+  /** Ends the attempt and begins the next incarnation of its run; resolves with the kernel's answer. What waits took after `seenThrough` goes over to it. */
+  continueRun(lease: Lease, input: Payload | undefined, seenThrough: number): Promise<ItemAnswer>;
   /** Calls tasks, and gives up earlier calls; resolves with the kernel's answer. */
   call(lease: Lease, orders: CallOrders): Promise<ItemAnswer>;
   /** Begins waits while the lease stays; resolves with the kernel's answer. */

@@ -193,14 +193,15 @@ function goOn({ ctx, execution }: WarmCopy, options: AttemptOptions): AtWork {
 
 function partsOf(options: AttemptOptions, execution: Execution): AttemptContextOptions {
   const { offer, lease, state, port, ledger, load, served } = options;
-  const { inputSchema } = served;
+  const { inputSchema, allowsUnvisited = false } = served;
   const onSuspend = (suspension: Suspension): void => {
     // Failures of steps, before the code counts as asleep.
     lease.onSend?.();
     execution.suspend(suspension);
   };
   const onContinued = (): void => execution.continued();
-  return { offer, lease, state, port, ledger, load, inputSchema, onSuspend, onContinued };
+  const told = { onSuspend, onContinued };
+  return { offer, lease, state, port, ledger, load, inputSchema, allowsUnvisited, ...told };
 }
 
 /** Most bytes of the reason for which a task is given back. */

@@ -103,10 +103,11 @@ export class WorkPort implements AttemptPort {
     }));
   }
 
-  continueRun(lease: Lease, input: Payload | undefined): Promise<ItemAnswer> {
+  continueRun(lease: Lease, input: Payload | undefined, seenThrough: number): Promise<ItemAnswer> {
     const { handle, leaseVersion } = lease;
     return this.#send(lease, 100 + payloadBytes(input), (correlation) => {
-      const value = create(ContinueAsNewSchema, input === undefined ? {} : { input });
+      const content = input === undefined ? {} : { input };
+      const value = create(ContinueAsNewSchema, { ...content, seenThrough });
       const outcome = { case: "continueAsNew", value } as const;
       const parts = { handle, leaseVersion, correlation, outcome };
       return { kind: "report", message: create(ReportItemSchema, parts) };

@@ -75,6 +75,7 @@ export async function replay(
       onSuspend: () => undefined,
       onContinued: () => undefined,
       inputSchema: workflow.inputSchema,
+      allowsUnvisited: workflow.allowsUnvisited === true,
     },
     { onIdle: () => idle.resolve(), onFresh: (what) => next.push(what) },
   );

@@ -41,7 +41,7 @@ export class ContinuingContext extends FittedContext implements WorkflowContext 
     if (misplaced !== undefined) throw misplaced;
     state.assertUsable(what);
     if (state.reason !== undefined && !(state.reason instanceof Draining)) throw state.reason;
-    const open = [...state.openCalls, ...this.unanswered];
+    const open = [...this.openWork, ...this.unanswered];
     if (open.length > 0) throw openCallsError(offer.task, open, "continue as new");
     const name = `the input of run "${offer.runId}"`;
     if (inputSchema !== undefined) {
@@ -50,7 +50,11 @@ export class ContinuingContext extends FittedContext implements WorkflowContext 
     }
     const payload = encodeValue(input, name);
     await this.rollbacks.declared();
-    const { rejection } = await port.continueRun(lease, payload);
+    // As before a return: what was called fits the records, and nothing recorded was left behind.
+    await this.callsAnswered();
+    await this.assertReached();
+    state.assertUsable(what);
+    const { rejection } = await port.continueRun(lease, payload, state.seenThrough);
     if (rejection === undefined) {
       this.fallAsleep();
       onContinued();

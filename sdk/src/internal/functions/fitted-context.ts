@@ -24,7 +24,7 @@ import type { StepToMake } from "../steps.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { FunctionContext } from "./function-context.js";
-import { contradiction, misfit, missingVersion } from "./misfit.js";
+import { contradiction, misfit, missingVersion, unreached } from "./misfit.js";
 import { describe, type Identity, Recorded } from "./recorded.js";
 import type { Undoing } from "./rollbacks.js";
 import { scopedName, scopeOf } from "./scopes.js";
@@ -64,6 +64,21 @@ export class FittedContext extends FunctionContext implements WorkingContext {
   assertFits(): void {
     const missing = this.#missingVersions();
     if (missing.length > 0) throw missingVersion(missing);
+  }
+
+  /**
+   * As `assertFits`, and everything for which something was done was reached. What is wrong ends the attempt.
+   *
+   * @throws RecordMismatch
+   */
+  protected async assertReached(): Promise<void> {
+    const { allowsUnvisited } = this.options;
+    const mayLeave = (): boolean => allowsUnvisited || this.unvisited.length === 0;
+    // What runs beside may ask for it, as soon as this call has returned.
+    if (!mayLeave() || this.#missingVersions().length > 0) await rest();
+    const missing = this.#missingVersions();
+    if (missing.length > 0) throw this.#fail(missingVersion(missing));
+    if (!mayLeave()) throw this.#fail(unreached(this.unvisited));
   }
 
   override startChild<Sent, Output>(

@@ -140,6 +140,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
 
   /** Resolves when the kernel has said that what was called fits its records. */
   callsAnswered(): Promise<void> {
+    this.#calls.flush();
     return this.#calls.answered();
   }
 
@@ -368,8 +369,13 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
 
   /** What has not ended and the function must not forget, when it returns. */
   get forgotten(): string[] {
+    return [...this.openWork, ...this.#turns.forgotten];
+  }
+
+  /** What has not ended of its own work, and is needed. */
+  protected get openWork(): string[] {
     const open = this.options.state.openCalls;
-    return [...(this.#marks.hasLostCode ? open.filter(isEffect) : open), ...this.#turns.forgotten];
+    return this.#marks.hasLostCode ? open.filter(isEffect) : open;
   }
 
   protected override forgetWait({ name, key }: WaitCall): void {

@@ -6,6 +6,9 @@ import { describe, type Identity } from "./recorded.js";
 const WAYS_OUT =
   'Nothing was lost. Serve the code that made the records and resolve the review with "retry"; or let runs that have passed this place keep their old lines, by ctx.version; or start anew under another run id.';
 
+/** Most names that an error gives. */
+const NAMES_MAX = 5;
+
 /** That the code asks for something else than is recorded. */
 export function contradiction(recorded: Identity, asked: Identity): RecordMismatch {
   return new RecordMismatch(
@@ -18,6 +21,13 @@ export function missingVersion(names: readonly string[]): RecordMismatch {
   const list = names.map((name) => `"${name}"`).join(", ");
   return new RecordMismatch(
     `Expected the code to ask ctx.version for ${list}, since this run went on with what stood there before, but it does not ask any more. ${WAYS_OUT}`,
+  );
+}
+
+/** That code which goes on as another incarnation leaves behind what something was done for. */
+export function unreached(what: readonly string[]): RecordMismatch {
+  return new RecordMismatch(
+    `Expected the code to reach all that is recorded before it continues as new, but it did not reach ${what.slice(0, NAMES_MAX).join(", ")}. ${WAYS_OUT}`,
   );
 }
 

@@ -76,7 +76,7 @@ async function findOperations(
   const ignore = (): void => undefined;
   const parts = {
     ...{ ...options, offer: { ...offer, task }, inputSchema: served.inputSchema },
-    ...{ onSuspend: ignore, onContinued: ignore },
+    ...{ onSuspend: ignore, onContinued: ignore, allowsUnvisited: true },
   };
   const ctx = new UndoingContext(parts, { onIdle: () => idle.resolve() });
   const sent = decodePayload(offer.input, "the input");
