@@ -22,6 +22,7 @@ import { FunctionContext } from "./functions/function-context.js";
 import { rollBack } from "./functions/roll-back.js";
 import type { WarmCopy } from "./functions/warm-copies.js";
 import type { Lease } from "./lease.js";
+import { inFunction } from "./loose-rejections.js";
 import { MessageContext } from "./message-context.js";
 import { openCallsError } from "./open-calls.js";
 import type { Ledger } from "./perform.js";
@@ -81,10 +82,11 @@ export interface Records {
 
 /** Runs one attempt from its offer to what is told of its end. Never rejects. */
 export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
-  const { state } = options;
+  const { state, offer, served } = options;
   let end: AttemptEnd;
   try {
-    end = await execute(options);
+    const isFunction = served.isFunction === true;
+    end = await (isFunction ? inFunction(offer, () => execute(options)) : execute(options));
   } catch (thrown) {
     end = failed(unrecorded(tangible(thrown)), state);
   }

@@ -86,7 +86,8 @@ function kindOf(thrown: unknown): string {
     : `Thrown${typeof thrown === "object" ? "Object" : `(${typeof thrown})`}`;
 }
 
-function messageOf(thrown: unknown): string {
+/** What anything that was thrown says. */
+export function messageOf(thrown: unknown): string {
   const message = readText(thrown, "message");
   if (message !== "" || thrown instanceof Error) {
     return message;

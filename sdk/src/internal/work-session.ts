@@ -17,6 +17,7 @@ import type { ClientCore } from "./client-core.js";
 import { type Deferred, defer } from "./deferred.js";
 import { WARM_BYTES_DEFAULT, WarmCopies } from "./functions/warm-copies.js";
 import { kindOf } from "./kind-of.js";
+import { watchLooseRejections } from "./loose-rejections.js";
 import { type AttemptsOwner, RunningAttempts } from "./running-attempts.js";
 import { startTimer } from "./time.js";
 import { WorkPort } from "./work-port.js";
@@ -43,6 +44,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
   readonly #attempts: RunningAttempts;
   readonly #ready: Deferred<void> = defer();
   readonly #onClosed: (session: WorkSession) => void;
+  readonly #unwatch: () => void;
   #freeSlots: number;
   #isDraining = false;
   #closed: Promise<void> | undefined;
@@ -58,6 +60,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
     this.#options = options;
     this.#onClosed = onClosed;
     this.#freeSlots = options.slots ?? SLOTS_DEFAULT;
+    this.#unwatch = watchLooseRejections();
     const stream = new WorkStream({ api: core.api, monitor: core.monitor, owner: this });
     this.#stream = stream;
     this.#attempts = new RunningAttempts({
@@ -186,6 +189,7 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
     await within(farewellMs, this.#stream.answered());
     this.#attempts.stop();
     await this.#stream.close();
+    this.#unwatch();
     this.#onClosed(this);
   }
 
