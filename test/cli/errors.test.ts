@@ -73,6 +73,31 @@ describe("a refusal of the kernel", () => {
     ]);
   });
 
+  it("of a reason that this pawl does not know is told with the kernel's own next step", async () => {
+    const told = 'Expected a moon called "a Next: b", but it is new. Next: wait for a full one.';
+    const url = await refusing(refusal(Code.FailedPrecondition, "PAWL_NEW_MOON", told));
+    expect((await runCli(["run", "show", "r", "--url", url])).errors).toBe(
+      'pawl: Expected a moon called "a Next: b", but it is new.\n' +
+        "Reason: PAWL_NEW_MOON (exit code 1)\n" +
+        "Next:\n  Wait for a full one.\n",
+    );
+  });
+
+  it("of a reason that nobody explains says so", async () => {
+    const url = await refusing(refusal(Code.FailedPrecondition, "PAWL_NEW_MOON", "It is dark."));
+    expect((await runCli(["run", "show", "r", "--url", url])).errors).toContain(
+      "Next:\n  This pawl does not know the reason: use one as new as the kernel.\n",
+    );
+  });
+
+  it("keeps what it quotes, also where that holds a next step", async () => {
+    const told = 'Expected "a Next: b" to exist, but there is none. Next: check the id.';
+    const url = await refusing(refusal(Code.NotFound, "PAWL_RUN_NOT_FOUND", told));
+    expect((await runCli(["run", "show", "r", "--url", url])).errors).toContain(
+      'pawl: Expected "a Next: b" to exist, but there is none.\n',
+    );
+  });
+
   it("ends with 69 while the kernel goes away", async () => {
     const url = await refusing(refusal(Code.Unavailable, "PAWL_UNAVAILABLE", "It is going away."));
     const end = await runCli(["run", "show", "r", "--url", url]);

@@ -6,7 +6,7 @@ import { CliError } from "./cli-error.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
 import type { FollowUps } from "./follow-up.js";
 import { formatLength } from "./format/time.js";
-import { nextAfter } from "./next-steps.js";
+import { isKnownReason, nextAfter } from "./next-steps.js";
 import { NO_ANSWER } from "./sent-again.js";
 
 /** What describing an error needs to know of the command. */
@@ -23,22 +23,35 @@ export interface ErrorPlace {
 /** A refusal that came inside an answer, as an error. */
 export function refusedBy(rejection: Rejection, followUps: FollowUps): CliError {
   const { reason, message } = rejection;
-  const next = [...nextOfKernel(reason, message), ...nextAfter(reason, followUps)];
+  const next = nextSteps(reason, message, { followUps });
   return new CliError(whatOf(message), { exitCode: exitCodeOf(reason), reason, next, rejection });
 }
 
 /** A refusal without the kernel's own next step, which is for programs too: a person is told it as a list. */
 function whatOf(message: string): string {
-  return message.replace(/ Next: .*$/s, "");
+  return NEXT_LAST.exec(message)?.[1] ?? message;
 }
+
+/** The kernel's next step stands last; what stands before it may hold text of others, and the same word in it. */
+const NEXT_LAST = /^(.*) Next: (.*)$/s;
 
 /** Reasons of which the kernel knows better what may follow than a table of reasons does. */
 const TOLD_BY_KERNEL: ReadonlySet<string> = new Set(["PAWL_ILLEGAL_TRANSITION"]);
 
-function nextOfKernel(reason: string, message: string): string[] {
-  const [, next] = / Next: (.*)$/s.exec(message) ?? [];
-  if (next === undefined || !TOLD_BY_KERNEL.has(reason)) return [];
-  return [`${next.charAt(0).toUpperCase()}${next.slice(1)}`];
+/** What the command knows, else what the table has; before it what the kernel said where it knows better, and alone where nobody here knows the reason. */
+function nextSteps(
+  reason: string,
+  message: string,
+  { nextSteps: ofCommand, followUps }: Omit<ErrorPlace, "url">,
+): readonly string[] {
+  const own = ofCommand?.(reason, followUps);
+  const [, , next = ""] = NEXT_LAST.exec(message) ?? [];
+  const ofKernel = next === "" ? [] : [`${next.charAt(0).toUpperCase()}${next.slice(1)}`];
+  if (own === undefined && ofKernel.length > 0 && !isKnownReason(reason)) return ofKernel;
+  return [
+    ...(TOLD_BY_KERNEL.has(reason) ? ofKernel : []),
+    ...(own ?? nextAfter(reason, followUps)),
+  ];
 }
 
 /** Makes of anything thrown an error that says what was expected, what happened, and what to do next. */
@@ -80,11 +93,7 @@ function describeCall(error: ConnectError, place: ErrorPlace): CliError {
   return new CliError(whatOf(message), {
     exitCode: exitCodeOf(reason),
     reason,
-    next: [
-      ...again,
-      ...nextOfKernel(reason, message),
-      ...(place.nextSteps?.(reason, place.followUps) ?? nextAfter(reason, place.followUps)),
-    ],
+    next: [...again, ...nextSteps(reason, message, place)],
     cause: error,
     ...(rejection === undefined ? {} : { rejection }),
   });

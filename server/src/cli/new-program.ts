@@ -3,7 +3,7 @@ import type { CliContext } from "./context.js";
 import { readVersion } from "./version.js";
 
 const EXIT_CODES = `
-Exit codes: 0 done, 1 refused, 2 wrong command line, 69 no kernel answered, 70 the store failed.`;
+Exit codes: 0 done, 1 refused, 2 wrong command line, 69 no kernel answered, 70 the store failed, 75 no answer yet.`;
 
 /** The `pawl` command without any of its commands. */
 export function newProgram(context: CliContext): Command {

@@ -106,9 +106,14 @@ const steps: Readonly<Record<string, Steps>> = {
   ],
 };
 
+/** True for a reason of which this command knows what may be done after it. */
+export function isKnownReason(reason: string): boolean {
+  return Object.hasOwn(steps, reason);
+}
+
 /** What may be done after a refusal. Of a reason that a newer kernel gives, what always holds. */
 export function nextAfter(reason: string, followUps: FollowUps): readonly string[] {
-  const known = Object.hasOwn(steps, reason) ? steps[reason] : undefined;
+  const known = isKnownReason(reason) ? steps[reason] : undefined;
   return (
     known?.(followUps) ?? ["This pawl does not know the reason: use one as new as the kernel."]
   );

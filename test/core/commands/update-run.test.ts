@@ -198,7 +198,10 @@ describe("a run that begins once more", () => {
     expect(state.signals[1]).toMatchObject({ takenBy: "earlier", answer: undefined });
     expect(state.keptSignalCount).toBe(1); // The signal alone.
     const left = state.signals[1];
-    expect(left && whyNeverAnswered(state, left)?.reason).toBe("PAWL_RUN_OVER");
+    expect(left && whyNeverAnswered(state, left)).toMatchObject({
+      reason: "PAWL_RUN_OVER",
+      message: expect.stringContaining(" Next: send it anew under another id."),
+    });
     scenario.when(send()).isExisting();
     scenario.when(send({ requestId: "u2" })).isExisting();
   });

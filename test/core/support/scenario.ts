@@ -155,7 +155,7 @@ export class When {
     expect(this.decision).toMatchObject({ accepted: false, rejection: { reason } });
     if (!this.decision.accepted) {
       const { rejection } = this.decision;
-      expect(rejection.message).toMatch(/^Expected .+, but .+\. .+/);
+      expect(rejection.message).toMatch(/^Expected .+, but .+\. Next: .+\.$/s);
       if (detail !== undefined) {
         expect(rejection.detail?.value).toEqual(detail);
       }

@@ -22,9 +22,8 @@ export class Refusal extends Error {
     super(`${parts.code} ${parts.reason ?? ""}: ${parts.message}`);
     this.name = "Refusal";
     this.code = parts.code;
-    // Every refusal says what to do next: one that does not has the reason that no test expects. Of an update it is a sentence.
-    const isClear =
-      parts.reason?.startsWith("PAWL_") !== true || / Next: |\bupdates?\b/.test(parts.message);
+    // Every refusal says what to do next: one that does not has the reason that no test expects.
+    const isClear = parts.reason?.startsWith("PAWL_") !== true || / Next: /.test(parts.message);
     this.reason = isClear ? parts.reason : `${parts.reason} without "Next: "`;
     this.domain = parts.domain;
     this.rejection = parts.rejection;

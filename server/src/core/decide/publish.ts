@@ -16,18 +16,18 @@ export function refusePublication(
     return invalidField("outcome", "a value, since it is published", "a failure");
   }
   if (!run.published.has(publishes) && run.published.size >= limits.publishedNamesMax) {
-    return tooMuch("published names", `${limits.publishedNamesMax} names`, "Publish fewer.");
+    return tooMuch("published names", `${limits.publishedNamesMax} names`, "publish fewer");
   }
   const bytes = run.publishedBytes - publishedBytesOf(run, publishes) + value.length;
   return bytes > limits.publishedBytesMax
-    ? tooMuch("published values", `${limits.publishedBytesMax} bytes`, "Publish less.")
+    ? tooMuch("published values", `${limits.publishedBytesMax} bytes`, "publish less")
     : undefined;
 }
 
 function tooMuch(resource: string, bound: string, next: string): Rejection {
   return {
     reason: "PAWL_TOO_LARGE",
-    message: `Expected the run to publish at most ${bound}, but this would be more. ${next}`,
+    message: `Expected the run to publish at most ${bound}, but this would be more. Next: ${next}.`,
     detail: { case: "overloaded", value: { resource, bound } },
   };
 }

@@ -66,8 +66,8 @@ function refuseUpdate(run: Run): Rejection | undefined {
     "PAWL_ILLEGAL_TRANSITION",
     { entity: "run", status, command: "UpdateRun", legal },
     isPaused
-      ? `Expected run "${run.runId}" not to be paused, but it is, and takes no updates meanwhile. Resume it and send the update again, or send a signal, which is kept.`
-      : `Expected run "${run.runId}" to take updates, but it was asked to stop. Nothing was changed.`,
+      ? `Expected run "${run.runId}" not to be paused, but it is, and takes no updates meanwhile. Next: resume it and send the update again, or send a signal, which is kept.`
+      : `Expected run "${run.runId}" to take updates, but it was asked to stop. Nothing was changed. Next: read how it ends, or send the update to another run.`,
   );
 }
 

@@ -15,7 +15,7 @@ export function whyNeverAnswered(run: Run, { takenBy, requestId }: Signal): Reje
     return illegalTransition(
       "PAWL_RUN_OVER",
       { entity: "run", status: "ended", command: "UpdateRun", legal: [] },
-      `Expected the execution of run "${run.runId}" that update "${requestId}" was sent to to answer it, but it ended first. Send it anew under another id.`,
+      `Expected the execution of run "${run.runId}" that update "${requestId}" was sent to to answer it, but it ended first. Next: send it anew under another id.`,
     );
   }
   return isRunOpen(run.status) ? undefined : runOver(run, "UpdateRun");
