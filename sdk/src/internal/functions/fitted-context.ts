@@ -27,6 +27,7 @@ import { FunctionContext } from "./function-context.js";
 import { contradiction, misfit, missingVersion, unreached } from "./misfit.js";
 import { describe, type Identity, Recorded } from "./recorded.js";
 import type { Undoing } from "./rollbacks.js";
+import { scopedCall } from "./scoped-call.js";
 import { scopedName, scopeOf } from "./scopes.js";
 
 /** What stands before the name of a recorded version. */
@@ -218,7 +219,9 @@ export class FittedContext extends FunctionContext implements WorkingContext {
   ): Promise<T> {
     const noted = (): WaitCall => {
       const call = make();
-      void this.#doubts({ kind: "wait", name: call.name, key: call.key })?.catch(() => undefined);
+      // It is recorded under the names around it.
+      const { name, key } = scopedCall(this, call);
+      void this.#doubts({ kind: "wait", name, key })?.catch(() => undefined);
       return call;
     };
     const judged = (outcome: WaitOutcome): Promise<T> =>

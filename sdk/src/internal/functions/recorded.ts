@@ -118,5 +118,8 @@ function placesOf({ kind, name, key, scope }: Identity): string[] {
     parts[parts.length - 2] = "*";
     return [whole, `call ${parts.join("/")}`];
   }
-  return key === undefined ? [whole] : [whole, `${family(kind)} ${scope ?? 0} ${key}`];
+  if (key === undefined) return [whole];
+  // The name of a wait has the names around it before it, and they belong to its place; the key of an effect has them.
+  const around = kind === "wait" ? name.slice(0, name.lastIndexOf("/") + 1) : "";
+  return [whole, `${family(kind)} ${scope ?? 0} ${around}${key}`];
 }
