@@ -9,9 +9,12 @@ import {
   undisturbed,
 } from "./support/programs.js";
 
-/** More of them: `WORKFLOW_PROGRAMS=300 npx vitest run test/functions/programs.test.ts`. A failure prints its seed, for `WORKFLOW_SEED`. */
+/**
+ * The same programs each time. A hunt for others: `WORKFLOW_SEED=random WORKFLOW_PROGRAMS=300 npx vitest run test/functions/programs.test.ts`. A failure prints its seed,
+ * for `WORKFLOW_SEED`.
+ */
 const count = Number(process.env["WORKFLOW_PROGRAMS"] ?? 12);
-const seed = process.env["WORKFLOW_SEED"];
+const seed = process.env["WORKFLOW_SEED"] ?? "1";
 
 /** Programs that once went wrong. */
 const known: [Node, Circumstances][] = [
@@ -32,6 +35,17 @@ const known: [Node, Circumstances][] = [
     },
     { crashes: [], warmBytesMax: 0, slots: 1, workers: 1, pace: [0] },
   ],
+  // A wait with a key of an item was compared with its name outside of the map.
+  [
+    {
+      do: "map",
+      items: 2,
+      late: 0,
+      concurrency: 3,
+      body: { do: "loop", times: 1, body: { do: "ask" } },
+    },
+    { crashes: [], warmBytesMax: 0, slots: 1, workers: 1, pace: [0] },
+  ],
 ];
 
 test("any program ends as it does undisturbed, with the same effects and records, whatever dies and whether it goes on warm or cold", {
@@ -46,7 +60,7 @@ test("any program ends as it does undisturbed, with the same effects and records
     {
       numRuns: known.length + count,
       examples: known,
-      ...(seed === undefined ? {} : { seed: Number(seed) }),
+      ...(seed === "random" ? {} : { seed: Number(seed) }),
     },
   );
 });
