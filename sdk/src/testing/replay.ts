@@ -1,11 +1,12 @@
 import { fromBinary, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type HistoryEvent, HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
-import { type Offer, OfferSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import { type Offer, OfferSchema, type TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
 import { PawlError } from "../errors.js";
 import { AttemptState } from "../internal/attempt-state.js";
 import { decodePayload } from "../internal/codec.js";
 import { defer } from "../internal/deferred.js";
+import { declareWaits } from "../internal/functions/declare-waits.js";
 import { UndoingContext } from "../internal/functions/undoing-context.js";
 import { Lease } from "../internal/lease.js";
 import { MAIN_TASK } from "../internal/plan-message.js";
@@ -68,6 +69,11 @@ export async function replay(
   const state = new AttemptState();
   const next: string[] = [];
   const idle = defer<void>();
+  let waits: TaskWait[] = [];
+  const onIdle = (asked: TaskWait[]): void => {
+    waits = asked;
+    idle.resolve();
+  };
   const ctx = new UndoingContext(
     {
       ...{ offer, lease, state, port, ledger: port.ledger(lease) },
@@ -77,9 +83,13 @@ export async function replay(
       inputSchema: workflow.inputSchema,
       allowsUnvisited: workflow.allowsUnvisited === true,
     },
-    { onIdle: () => idle.resolve(), onFresh: (what) => next.push(what) },
+    { onIdle, onFresh: (what) => next.push(what) },
   );
   const end = await runOver({ workflow, ctx, state, input: offer.input, idle: idle.promise });
+  // Where it waits it would tell so, and be refused what it waits for otherwise than is recorded.
+  if (end.status === "goes on" && waits.length > 0) {
+    await declareWaits({ port, lease, state }, waits);
+  }
   return judge(ctx, state, { end, next, allowsUnvisited: workflow.allowsUnvisited === true });
 }
 

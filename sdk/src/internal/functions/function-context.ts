@@ -93,7 +93,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
       seenThrough: offer.seenThrough,
       recordedThrough: recordedThrough(offer),
       soon: (run) => this.options.port.soon(run),
-      declare: (waits) => declareWaits(this.options, [...waits]),
+      declare: (waits) => void declareWaits(this.options, [...waits]),
       given: (number) => {
         this.options.state.seenThrough = number;
       },

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { RollbackSchema } from "@pawl/proto/v1/rollback_pb.js";
+import type { TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
 import { DefinitionInvalid, PawlError } from "../../errors.js";
 import type { Operation } from "../../operation.js";
 import type { RollbackOptions } from "../../workflow-context.js";
@@ -10,8 +11,8 @@ import { scopedName } from "./scopes.js";
 
 /** That an execution only finds out how to undo what was done: it begins nothing. */
 export interface Undoing {
-  /** Told when the code has been given everything and does nothing any more. */
-  readonly onIdle: () => void;
+  /** Told when the code has been given everything and does nothing any more, with all that it waits for then. */
+  readonly onIdle: (waits: TaskWait[]) => void;
   /** Set when nothing is undone, and the code is only compared with its records: told, in words, of what is not recorded. */
   readonly onFresh?: (what: string) => void;
 }

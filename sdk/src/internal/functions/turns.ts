@@ -30,8 +30,8 @@ export interface TurnsOptions {
   readonly given: (number: number) => void;
   /** Told when the function waits and has nothing else to do: its task is given back. */
   readonly suspended: (suspension: Suspension) => void;
-  /** Set when nothing may begin: told whenever nothing is left to give and nothing runs. */
-  readonly onIdle?: (() => void) | undefined;
+  /** Set when nothing may begin: told whenever nothing is left to give and nothing runs, with all that the function waits for then. */
+  readonly onIdle?: ((waits: TaskWait[]) => void) | undefined;
 }
 
 /** Something that the code asks for and that ends outside of it. */
@@ -316,7 +316,7 @@ export class Turns implements Waiting, PlaceTurns {
       next.give();
       this.look();
     } else if (this.#options.onIdle !== undefined) {
-      if (this.#running === 0) this.#options.onIdle();
+      if (this.#running === 0) this.#options.onIdle(describe([...this.#asked.values()]));
     } else if (this.#asked.size > 0) {
       this.#wait();
     }
