@@ -1,4 +1,5 @@
-import { json, operation, workflow } from "@pawl/sdk";
+import { json, operation, type Schema, workflow } from "@pawl/sdk";
+import { openTestEnvironment } from "@pawl/sdk/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { eachEmbedded } from "../sdk/support/each-embedded.js";
 import { type Code, reviewOf, startOld } from "./support/change-code.js";
@@ -20,6 +21,18 @@ const mail = operation("mail", {
     return op.payload;
   },
 });
+
+/** A schema that takes its time. */
+const slowly: Schema<number, number> = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: async (value) => {
+      for (let turn = 0; turn < 20; turn++) await new Promise((go) => setImmediate(go));
+      return { value: Number(value) };
+    },
+  },
+};
 
 /** The code of yesterday: draws, waits, sends. */
 const yesterday: Code = async (ctx) => {
@@ -94,6 +107,33 @@ describe("ctx.version", () => {
     await run.signal("then");
     expect(await run.result(timeout)).toBe("old new");
   });
+});
+
+test("ctx.version gives the new lines right after how to undo something is said again", async () => {
+  const release = operation("release", {
+    payload: slowly,
+    result: json<number>(),
+    sink: { kind: "idempotent", keyWindow: "1d" },
+    call: (op) => op.payload,
+  });
+  let isPatched = false;
+  const asked: boolean[] = [];
+  const patched = workflow("patched", { version: 1 }).run(async (ctx) => {
+    ctx.onRollback(release, 1, { target: "t" });
+    if (isPatched) asked.push(await ctx.version("new"));
+    await ctx.step("two", () => (isPatched ? 2 : new Promise<number>(() => undefined)));
+    return "done";
+  });
+  await using env = await openTestEnvironment();
+  await env.worker({ serve: [patched] });
+  const run = await env.kernel.start(patched, undefined, { runId: "p" });
+  await expect
+    .poll(async () => JSON.stringify(await env.history("p")), timeoutOf)
+    .toContain("$rollback/release");
+  isPatched = true;
+  await env.crash();
+  expect(await run.result()).toBe("done");
+  expect(asked).toEqual([true]);
 });
 
 describe("a version", () => {

@@ -174,6 +174,31 @@ describe("a replay", () => {
   });
 });
 
+test("a replay over code that goes on with a new version beyond how to undo something takes its new lines", async () => {
+  const asked: boolean[] = [];
+  const charging =
+    (isPatched: boolean): Code =>
+    async (ctx, order) => {
+      await ctx.perform(charge, order, { target: "bank" });
+      ctx.onRollback(refund, order, { target: "bank", key: "back" });
+      await ctx.waitSignal("ship");
+      if (isPatched) asked.push(await ctx.version("patched"));
+      return "done";
+    };
+  await using env = await openTestEnvironment();
+  await env.worker({ serve: [served(charging(false))] });
+  const run = await env.kernel.start(served(charging(false)), { cents: 3 }, { runId: "v" });
+  await run.signal("ship");
+  await run.result();
+  const history = await env.history("v");
+  const { fits, end } = await replay(history, served(charging(true)));
+  expect({ fits, status: end.status, asked }).toEqual({
+    fits: true,
+    status: "returned",
+    asked: [true],
+  });
+});
+
 describe("what is no history of the workflow is refused", () => {
   test("text that is none", async () => {
     await expect(replay("nothing", served(shop))).rejects.toThrow("--stored");

@@ -132,6 +132,14 @@ export class Steps {
     return this.#recorded.size === 0 ? undefined : this.#recorded.get(identityOf(name, key));
   }
 
+  /** The code passed something again. True when it is recorded. */
+  pass(name: string, key: string | undefined): boolean {
+    const identity = identityOf(name, key);
+    const isRecorded = this.#recorded.has(identity);
+    if (isRecorded) this.#reached.add(identity);
+    return isRecorded;
+  }
+
   /** True when something recorded was asked for again. */
   isReached(name: string, key: string | undefined): boolean {
     return this.#reached.has(identityOf(name, key));
@@ -213,9 +221,7 @@ export class Steps {
   /** Records how to undo something, unless it is recorded. */
   async recordRollback({ name, key, value, rollback }: RollbackStep): Promise<void> {
     this.#names.take("rollback", rollback.operation, key);
-    const identity = identityOf(name, key);
-    if (this.#recorded.has(identity)) this.#reached.add(identity);
-    if (this.#recorded.has(identity) || value === undefined) return;
+    if (this.pass(name, key) || value === undefined) return;
     this.#record({ name, key, outcome: { value }, isRead: false, rollback });
   }
 
@@ -228,10 +234,7 @@ export class Steps {
   /** Records the answer to an update, unless one is recorded: that one counts. */
   async answer({ update, make }: UpdateAnswerStep, onRecord?: () => void): Promise<void> {
     const key = `${update}`;
-    if (this.find(ANSWER_STEP, key) !== undefined) {
-      this.#reached.add(identityOf(ANSWER_STEP, key));
-      return;
-    }
+    if (this.pass(ANSWER_STEP, key)) return;
     const outcome = await make();
     onRecord?.();
     this.#record({ name: ANSWER_STEP, key, outcome, isRead: false, answers: update });

@@ -110,6 +110,7 @@ export class FittedContext extends FunctionContext implements WorkingContext {
   /** True when nothing recorded lies beyond where the code stands. */
   #isFresh(): Promise<boolean> {
     return this.atOnce(async () => {
+      await this.rollbacks.declared();
       if (this.#hasLeft) await rest();
       return !this.#hasLeft;
     });

@@ -184,11 +184,12 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     if (this.#isForgotten()) return;
     const what = `rollback "${operation.name}"`;
     this.#assertMayBegin(what);
-    this.rollbacks.note(operation);
-    if (this.undoing !== undefined) return;
     const steps = this.#stepsHere();
     const call = { operation, payload, options: scopedOptions(this, options) };
-    void this.#turns.blocking(() => this.rollbacks.declare(call, steps));
+    const { rollbacks } = this;
+    rollbacks.note(operation);
+    if (this.undoing !== undefined) rollbacks.pass(call, steps);
+    else void this.#turns.blocking(() => rollbacks.declare(call, steps));
   }
 
   protected override inTurn<T>(name: string, key: string, run: RecordInTurn<T>): Promise<T> {

@@ -24,8 +24,10 @@ export function compareKeys(one: OrderKey, other: OrderKey): number {
   );
 }
 
-/** Number of the last record of an offer that the code is given. What it published is given to nobody. */
+/** Number of the last record of an offer that the code is given. What it published, and how to undo what it did, is given to nobody. */
 export function recordedThrough({ outcomes, steps }: Pick<Offer, "outcomes" | "steps">): number {
-  const step = steps.findLast(({ publishes }) => publishes === undefined);
+  const step = steps.findLast(
+    ({ publishes, rollback }) => publishes === undefined && rollback === undefined,
+  );
   return Math.max(0, outcomes.at(-1)?.number ?? 0, step?.number ?? 0);
 }

@@ -45,6 +45,11 @@ export class Rollbacks {
     this.#operations.set(operation.name, operation);
   }
 
+  /** The code says again how to undo what it did, and nothing is to be recorded. */
+  pass({ operation, options }: RollbackCall, steps: Steps): void {
+    steps.pass(stepNameOf(operation), options?.key); // Absent options are refused elsewhere.
+  }
+
   /** Records a rollback, one after the other. What is wrong with it fails the attempt. */
   async declare(call: RollbackCall, steps: Steps): Promise<void> {
     const before = this.#declaring;
@@ -77,9 +82,14 @@ async function record({ operation, payload, options }: RollbackCall, steps: Step
   const rollback = create(RollbackSchema, { operation: operation.name, target: request.target });
   if (request.key !== undefined) rollback.key = request.key;
   await steps.recordRollback({
-    name: scopedName("$rollback", operation.name),
+    name: stepNameOf(operation),
     key: request.key,
     value: request.payload,
     rollback,
   });
+}
+
+/** Name of the step that holds how to undo something by this operation. */
+function stepNameOf({ name }: Operation): string {
+  return scopedName("$rollback", name);
 }

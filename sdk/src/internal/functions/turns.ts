@@ -77,7 +77,7 @@ export class Turns implements Waiting, PlaceTurns {
   #arrivedThrough = 0;
   #received: number;
   #lastGiven = 0;
-  /** Greatest number of what was given. */
+  /** Greatest number of what was recorded earlier and given. */
   #reached = 0;
   #liveNumber = LIVE_NUMBERS;
   /** Place of the latest that was given. */
@@ -310,7 +310,8 @@ export class Turns implements Waiting, PlaceTurns {
     const next = this.#ready.take();
     if (next !== undefined) {
       this.#lingerIsOver = false;
-      this.#reached = Math.max(this.#reached, next.key.number);
+      const { number } = next.key;
+      if (number < LIVE_NUMBERS) this.#reached = Math.max(this.#reached, number);
       if (compareKeys(next.key, this.#latest) > 0) this.#latest = next.key;
       if (next instanceof OwnWork && !next.key.isOwn) this.#given(next.key.after);
       next.give();
