@@ -62,6 +62,7 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
       ...[2, 3, 4].map((status) => `obligation answered: ${status}`),
       ...["told ProvideInput", "told SendSignal"],
       ...["runPaused", "runResumed", "taskChanged", "runRestarted"],
+      ...["update answered", "published"],
       ...["runContinued", "runTimedOut", "told ContinueRun existing"],
       ...["operationDoubted", "reviewOpened", "cancelRequested", "ledger status 1"],
       // Leases that end: expired, not acknowledged, returned, not held, timed out, for a review, after the grace, terminated, withdrawn.

@@ -4,6 +4,7 @@ import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventMeta, EventValue } from "@pawl/server/core/event.js";
 import type { Recorded } from "../../core/support/machine.js";
 import { PERSONS_REASON } from "./command-of.js";
+import { LeftOpen } from "./left-open.js";
 
 /** What an outside judge knows of one operation, from the recorded events alone. */
 interface Judged {
@@ -16,7 +17,8 @@ interface Judged {
 /**
  * Calls for which the events give no reason: a sink may be called when no earlier call can have had an effect (each
  * never left, was looked up and not found, or a person said so), or when the sink is idempotent and still knows the key
- * when the call is over. A model of its own: it looks at no state of the core.
+ * when the call is over. And what an incarnation left open that the next cannot see to. A model of its own: it looks at no
+ * state of the core.
  */
 export function findUnfoundedCalls(events: readonly Recorded[]): string[] {
   const judge = new Judge();
@@ -30,8 +32,12 @@ class Judge {
   readonly complaints: string[] = [];
   private readonly operations = new Map<number, Judged>();
   private readonly reviews = new Map<number, number>();
+  private readonly leftOpen = new LeftOpen();
 
   hear({ body, meta }: Recorded): void {
+    for (const left of this.leftOpen.hear(body)) {
+      this.complaints.push(`event ${meta.number}: the next incarnation began with ${left} open`);
+    }
     if (body.case === "runRestarted" || body.case === "runContinued") {
       // Numbers begin anew, and so do keys.
       this.operations.clear();

@@ -1,7 +1,6 @@
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
-import { stateOf } from "./incarnations.js";
 import type { ShadowRun } from "./shadow-log.js";
 
 /** What a judge of its own knows of a task: it shares no code with the kernel. */
@@ -11,6 +10,14 @@ interface JudgedTask {
   isEnded: boolean;
   backoffUntilMs: number;
 }
+
+/** What is to be judged of a run. */
+export type LoggedRun = Pick<ShadowRun, "number" | "events"> & {
+  readonly state: Pick<ShadowRun["state"], "kind">;
+};
+
+/** A deadline on which nothing has followed for so long is forgotten, in ms. */
+const lateMs = 60_000;
 
 /** What may come after the end of a run: words about calls that were under way, and what parents, children and other runs are told and answer. */
 const afterTheEnd = new Set([
@@ -24,12 +31,15 @@ const afterTheEnd = new Set([
  */
 export class LogJudge {
   readonly #complain: (text: string) => void;
-  readonly #run: ShadowRun;
+  readonly #run: LoggedRun;
   readonly #tasks = new Map<number, JudgedTask>();
   readonly #steps = new Set<string>();
   /** What may happen once in all incarnations, or once in one of them. */
   readonly #happened = new Set<string>();
   readonly #taskReviews = new Map<number, number>();
+  /** When the run is stopped if it is still open then. */
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  #isFaulted = false;
   #isOver = false;
   #isCancelled = false;
   #isPaused = false;
@@ -38,15 +48,21 @@ export class LogJudge {
   /** No lease of an incarnation has a version that one of an earlier had. */
   #leaseVersionBase = 0;
 
-  constructor(run: ShadowRun, complain: (text: string) => void) {
+  constructor(run: LoggedRun, complain: (text: string) => void) {
     this.#run = run;
     this.#complain = complain;
   }
 
-  /** Judges all events. */
-  judge(): void {
+  /** Judges all events, and that nothing is missing that was due by the time at which nothing more happens, in ms since the Unix epoch. */
+  judge(nowMs: number): void {
     for (const event of this.#run.events) {
       this.#hear(event);
+    }
+    const isStopped = this.#isOver || this.#isFaulted || this.#isCancelled;
+    if (this.#deadlineMs + lateMs < nowMs && !isStopped) {
+      this.#complain(
+        `run ${this.#run.number}: expected an end at ${this.#deadlineMs}, but it is open at ${nowMs}`,
+      );
     }
   }
 
@@ -169,22 +185,23 @@ export class LogJudge {
         break;
       case "runStarted":
         this.#once(number, `beginning by request ${body.value.requestId}`);
+        this.#deadlineMs = body.value.deadline?.atMs ?? Number.POSITIVE_INFINITY;
         break;
       case "runRestarted":
         this.#require(this.#isOver, number, "a run that had ended");
         this.#once(number, `beginning by request ${body.value.requestId}`);
         this.#restart(number, body.value);
+        this.#deadlineMs = body.value.deadline?.atMs ?? Number.POSITIVE_INFINITY;
         this.#isPaused = false;
         break;
-      case "runTimedOut": {
-        const { atMs = Number.POSITIVE_INFINITY } = stateOf(this.#run, number).deadline ?? {};
-        this.#require(this.#lastMs >= atMs, number, "a run whose deadline has passed");
+      case "runTimedOut":
+        this.#require(this.#lastMs >= this.#deadlineMs, number, "a run whose deadline has passed");
         this.#require(!this.#isCancelled, number, "a run that nobody asked to stop");
         this.#isCancelled = true;
         this.#isPaused = false;
         break;
-      }
       case "runFaulted":
+        this.#isFaulted = true;
         this.#require(false, number, `no fault of the kernel (${body.value.error})`);
         break;
       default:

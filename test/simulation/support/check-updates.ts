@@ -1,7 +1,16 @@
 import type { EventBody } from "@pawl/server/core/event.js";
 import type { Run, Signal } from "@pawl/server/core/state.js";
 import { textOf } from "./contents.js";
-import type { ShadowLog, ShadowRun } from "./shadow-log.js";
+import type { ShadowRun } from "./shadow-log.js";
+
+/** What is to be judged of a run. */
+type LoggedRun = Pick<ShadowRun, "number" | "events" | "state">;
+
+/** Runs as the log tells of them. */
+interface LoggedRuns {
+  readonly runs: ReadonlyMap<number, LoggedRun>;
+  find(runId: string): LoggedRun | undefined;
+}
 
 /** The answer to an update as text; empty while there is none. */
 export function answerText(update: Signal | undefined): string {
@@ -15,7 +24,7 @@ export function answerText(update: Signal | undefined): string {
  * each name the last publication of the incarnation is served.
  */
 export function checkUpdates(
-  shadow: ShadowLog,
+  shadow: LoggedRuns,
   told: ReadonlyMap<string, string>,
   complain: (text: string) => void,
 ): void {
@@ -32,7 +41,7 @@ export function checkUpdates(
   }
 }
 
-function checkRun({ number, events, state }: ShadowRun, complain: (text: string) => void): void {
+function checkRun({ number, events, state }: LoggedRun, complain: (text: string) => void): void {
   const answers = new Map<number, string>();
   const taken = new Set<number>();
   let published = new Map<string, string>();
@@ -42,12 +51,12 @@ function checkRun({ number, events, state }: ShadowRun, complain: (text: string)
       taken.add(body.value.outcome.value.signal);
     }
     if (body.case !== "stepRecorded") return;
-    const { answers: update, publishes, value } = body.value;
+    const { answers: update, publishes, value, failure } = body.value;
     if (publishes !== undefined) published.set(publishes, textOf(value));
     if (update === undefined) return;
     if (answers.has(update)) complain(`run ${number} answered update ${update} twice`);
     if (!taken.has(update)) complain(`run ${number} answered update ${update}, which none took`);
-    answers.set(update, `accepted ${textOf(value)}`);
+    answers.set(update, wordFor(value, failure));
   };
   for (const { body } of events) hear(body);
   const stored = state.signals.flatMap((signal) =>
@@ -62,6 +71,14 @@ function checkRun({ number, events, state }: ShadowRun, complain: (text: string)
   if (served.toSorted().join() !== last.toSorted().join()) {
     complain(`run ${number} serves ${served}, but ${last} was published last`);
   }
+}
+
+/** An answer as a step records it. */
+function wordFor(
+  value: Uint8Array | undefined,
+  failure: { readonly message: string } | undefined,
+): string {
+  return failure === undefined ? `accepted ${textOf(value)}` : `refused ${failure.message}`;
 }
 
 function beginsAnew(body: EventBody): boolean {

@@ -28,6 +28,9 @@ export function countSeen(shadow: ShadowLog, witness: Witness): Map<string, numb
 
 function detailOf(body: EventBody): string {
   switch (body.case) {
+    case "stepRecorded":
+      if (body.value.answers !== undefined) return "update answered";
+      return body.value.publishes === undefined ? "anything" : "published";
     case "leaseEnded":
       return `lease ended: ${body.value.reason}`;
     case "operationObserved":

@@ -135,8 +135,10 @@ class SimulationRun {
     await this.#until("the end of the kernel", () => host.hasStopped);
     await checkStore(disk, complain);
     checkFinished(shadow, complain);
+    const lasts = [...shadow.runs.values()].map(({ events }) => events.at(-1)?.atMs ?? 0);
+    const endMs = Math.max(0, ...lasts);
     for (const run of shadow.runs.values()) {
-      new LogJudge(run, complain).judge();
+      new LogJudge(run, complain).judge(endMs);
     }
     checkEffects(shadow, sinks, complain);
     checkTold(witness.told, shadow, complain);
