@@ -12,6 +12,7 @@ import {
   encodeOffer,
   type ItemResultShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
+import { CorruptHistory } from "./core/apply/corrupt.js";
 import { silentHooks } from "./core/apply/hooks.js";
 import { apply, applyFirst } from "./core/apply.js";
 import { localCaller, localStanding } from "./core/caller.js";
@@ -71,7 +72,7 @@ export class ReplayedRun {
 
   /**
    * @throws RejectionError when the run has no such task.
-   * @throws CorruptHistory when the events are not those of one run, from its first on.
+   * @throws CorruptHistory when the events are not those of one run, from its first on, or of a type that this version does not know.
    */
   constructor(events: readonly ReplayedEvent[], options: ReplayOptions) {
     const { run, closedAt } = rebuild(events, options.task);
@@ -234,8 +235,7 @@ function rebuild(
   let run: MutableRun | undefined;
   let closedAt: number | undefined;
   for (const [index, { number, atMs, stored }] of events.entries()) {
-    const { body } = decodeEvent(stored);
-    const known = requireKnown(body, number);
+    const known = readBody(stored, number);
     if (run === undefined) {
       run = applyFirst(known, { number, atMs }, compileRecordedPlan, silentHooks);
     } else {
@@ -247,15 +247,29 @@ function rebuild(
     closedAt = isClosed ? (closedAt ?? index) : undefined;
   }
   if (run === undefined) {
-    throw new RejectionError(notFound("run", "of this history"));
+    throw new CorruptHistory("the events of a run", "there is none");
   }
   return { run, closedAt };
 }
 
-function requireKnown(body: ReturnType<typeof decodeEvent>["body"], number: number): EventBody {
+/** The body of an event, or why its bytes are none. */
+function decodeBody(stored: Uint8Array): ReturnType<typeof decodeEvent>["body"] | string {
+  try {
+    return decodeEvent(stored).body;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function readBody(stored: Uint8Array, number: number): EventBody {
+  const body = decodeBody(stored);
+  if (typeof body === "string") {
+    throw new CorruptHistory(`event ${number} as it is stored`, `it cannot be read (${body})`);
+  }
   if (body.case === undefined) {
-    throw new Error(
-      `Expected event ${number} to be of a known type, but it is not. Use the version that wrote it, or a later one.`,
+    throw new CorruptHistory(
+      `event ${number} to be of a type that this version knows`,
+      "only a later one does",
     );
   }
   return body;

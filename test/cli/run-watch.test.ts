@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { WatchRunRequest } from "@pawl/proto/v1/run_service_pb.js";
 import { describe, expect, it } from "vitest";
-import { parseLines } from "./support/run-cli.js";
+import { parseLines, runCli } from "./support/run-cli.js";
 import { sampleEvent, sampleRun } from "./support/samples.js";
 import { ScriptedCli } from "./support/scripted-cli.js";
 import { refusal, type Script } from "./support/scripted-kernel.js";
@@ -119,4 +119,17 @@ describe("pawl run history", () => {
       { number: 5, detail: "by a late report" },
     ]);
   });
+
+  it.each([
+    [[], "only --json has them"],
+    [["--json", "--from", "4"], "with --from 4 its first are left out"],
+  ])(
+    "with --stored and %j is told what pawl replay reads, and asks for nothing",
+    async (args, why) => {
+      const end = await runCli(["run", "history", "order-7", "--stored", ...args]);
+      expect([end.code, end.out]).toEqual([2, ""]);
+      expect(end.errors).toContain(`all of it, but ${why}.`);
+      expect(end.errors).toContain("npx --no pawl run history order-7 --json --stored");
+    },
+  );
 });

@@ -204,6 +204,31 @@ describe("what is no history of the workflow is refused", () => {
     await expect(replay("nothing", served(shop))).rejects.toThrow("--stored");
   });
 
+  test("a history that is not whole, or that this version cannot read", async () => {
+    if (typeof ended === "string") throw new Error("expected events");
+    const first = ended[0] as object;
+    await expect(replay(ended.slice(1), served(shop))).rejects.toMatchObject({
+      code: "PAWL_TEST_MISUSED",
+      message: expect.stringContaining("Expected event 1 first, but it is event 2"),
+    });
+    await expect(replay(ended.toSpliced(3, 1), served(shop))).rejects.toMatchObject({
+      code: "PAWL_TEST_MISUSED",
+      message: expect.stringContaining("but it is event 5"),
+    });
+    await expect(replay([], served(shop))).rejects.toMatchObject({ code: "PAWL_TEST_MISUSED" });
+    // A field that no version has, and half a field.
+    for (const [stored, why] of [
+      ["+j8A", "of a type that this version knows"],
+      ["Cg==", "event 1 as it is stored, but it cannot be read"],
+    ] as const) {
+      const unread = replay([{ ...first, stored }], served(shop));
+      await expect(unread).rejects.toMatchObject({
+        code: "PAWL_TEST_MISUSED",
+        message: expect.stringContaining(why),
+      });
+    }
+  });
+
   test("a history without stored events", async () => {
     if (typeof ended === "string") throw new Error("expected events");
     const bare = ended.map((event) => ({ ...(event as object), stored: "" }));

@@ -46,7 +46,7 @@ export interface Replay {
  * Runs the code of a workflow over what is recorded of a run, as a worker would that got it today. Nothing is done: no step runs that is not recorded, no sink is called, nothing leaves the
  * process. It needs the package `@pawl/server`.
  *
- * @throws TestKitMisused when the history is not one with stored events, or is of another workflow.
+ * @throws TestKitMisused when the history is not one with stored events, from the first on, or is of another workflow.
  */
 export async function replay(
   history: History,
@@ -104,8 +104,23 @@ async function open(
 ): Promise<{ readonly run: ReplayedHistory; readonly offer: Offer }> {
   const events = readHistory(history);
   const { ReplayedRun } = await loadEmbedModule();
-  const run = new ReplayedRun(events.map(storedEvent), { task, runNumber: runNumberOf(events) });
+  const stored = events.map(storedEvent);
+  const options = { task, runNumber: runNumberOf(events) };
+  const run = whole(() => new ReplayedRun(stored, options));
   return { run, offer: fromBinary(OfferSchema, run.offer()) };
+}
+
+/** What a history makes. @throws TestKitMisused when it is not all of one run. */
+function whole(make: () => ReplayedHistory): ReplayedHistory {
+  try {
+    return make();
+  } catch (cause) {
+    if (!(cause instanceof Error && cause.name === "CorruptHistory")) throw cause;
+    throw new TestKitMisused(
+      `Expected all events of one run, from the first on, of types that this version knows, but they are not: ${cause.message} Print them anew with "pawl run history RUN --json --stored", and replay them with the version that wrote them, or a later one.`,
+      { cause },
+    );
+  }
 }
 
 /** The same, for tests. @throws ReplayDiffers when code and history do not fit. */
