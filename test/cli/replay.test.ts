@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const bin = fileURLToPath(new URL("../../server/bin/pawl.js", import.meta.url));
 const module = fileURLToPath(new URL("support/replay-shop.js", import.meta.url));
+
+const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
 interface End {
   readonly code: number;
@@ -20,8 +22,11 @@ let folder = "";
 
 function pawl(...args: string[]): Promise<End> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [bin, ...args], { cwd: folder }, (_, out, errors) =>
-      resolve({ code: child.exitCode ?? -1, out, errors }),
+    const child = execFile(
+      process.execPath,
+      [bin, ...args],
+      { cwd: folder, timeout: 60_000, killSignal: "SIGKILL" },
+      (_, out, errors) => resolve({ code: child.exitCode ?? -1, out, errors }),
     );
   });
 }
@@ -82,6 +87,24 @@ describe("pawl replay", () => {
       end: "goes on",
     });
     expect(second).toMatchObject({ workflow: "shop@2", fits: false });
+  });
+
+  it("ends although the module holds the process", async () => {
+    await symlink(packages, join(folder, "node_modules"));
+    const held = `export { shop } from ${JSON.stringify(module)};\nsetInterval(() => {}, 1000);\n`;
+    await writeFile(join(folder, "held.mjs"), held);
+    const { code, out } = await pawl("replay", "shop.jsonl", "--module", "held.mjs");
+    expect(code).toBe(0);
+    expect(out).toContain("shop@1 fits the history");
+  });
+
+  it("is told that a history lacks its first events, and by whose rule", async () => {
+    const [, ...rest] = (await readFile(join(folder, "shop.jsonl"), "utf8")).split("\n");
+    await writeFile(join(folder, "late.jsonl"), rest.join("\n"));
+    const { code, errors } = await pawl("replay", "late.jsonl", "--module", module);
+    expect(code).toBe(1);
+    expect(errors).toContain("Expected event 1 first, but it is event 2");
+    expect(errors).toContain("Reason: PAWL_TEST_MISUSED");
   });
 
   it("says what is missing when the file is no such history, or is not there", async () => {

@@ -19,6 +19,8 @@ export interface CliContext {
   /** Folder in which `./.pawl` and `@file` are looked for. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends the process once all that was written has left it, whatever still holds it. Absent: its caller ends by itself. */
+  readonly endProcess?: (code: number) => Promise<void>;
   /** Calls back when stdin ends, once; the answer stops listening and lets stdin go. */
   readonly onStdinEnd: (callback: () => void) => () => void;
 }
@@ -39,6 +41,10 @@ export function processContext(): CliContext {
     },
     cwd: process.cwd(),
     env,
+    endProcess: async (code) => {
+      await Promise.all([written(stdout), written(process.stderr)]);
+      process.exit(code);
+    },
     onStdinEnd: (callback) => {
       stdin.once("end", callback).once("error", callback).resume();
       return () => {
@@ -48,6 +54,13 @@ export function processContext(): CliContext {
       };
     },
   };
+}
+
+/** Resolves when all that was written before has left the process, or cannot any more. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write("", () => resolve());
+  });
 }
 
 /** Colour only on a terminal that has it, and never where `NO_COLOR` is set. */

@@ -182,7 +182,8 @@ function systemCodeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The code of an error of Node.js or of Pawl; undefined: it has none. */
+export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string"
     ? error.code
     : undefined;

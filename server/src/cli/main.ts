@@ -17,6 +17,15 @@ export async function main(
   args: readonly string[],
   context: CliContext = processContext(),
 ): Promise<number> {
+  const exitCode = await run(args, context);
+  if (RUNS_CODE_OF_OTHERS.has(args[0] ?? "")) await context.endProcess?.(exitCode);
+  return exitCode;
+}
+
+/** Commands that load a module of the user, which may hold the process for ever: a timer, a pool of connections. */
+const RUNS_CODE_OF_OTHERS: ReadonlySet<string> = new Set(["demo", "replay"]);
+
+async function run(args: readonly string[], context: CliContext): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const program = await programFor(args[0], context, (code) => {
     exitCode = code;

@@ -4,7 +4,7 @@ import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { count } from "../format/text.js";
 import { Output } from "../output.js";
-import { loadTestKit, loadUserModule } from "../user-module.js";
+import { loadTestKit, loadUserModule, runUserCode } from "../user-module.js";
 
 /** One execution with a crash, as `@pawl/sdk/testing` tells of it. */
 interface Line {
@@ -67,7 +67,8 @@ async function demoCrash(
   const path = resolve(context.cwd, file);
   const kit = await loadTestKit<TestKit>(path);
   const exported = await loadUserModule(path);
-  const lines = await kit.crashDemo(exported, kill === undefined ? {} : { kill: [kill] });
+  const options = kill === undefined ? {} : { kill: [kill] };
+  const lines = await runUserCode(path, () => kit.crashDemo(exported, options));
   print(new Output(context, json), lines);
   return lines.every(({ survived }) => survived) ? exitCodes.ok : exitCodes.refused;
 }

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { CliError, usageError } from "../cli-error.js";
+import { usageError } from "../cli-error.js";
 import type { CliContext } from "../context.js";
 import { exitCodes } from "../exit-codes.js";
 import { clean } from "../format/text.js";
 import { Output } from "../output.js";
-import { type Exports, loadTestKit, loadUserModule } from "../user-module.js";
+import { type Exports, loadTestKit, loadUserModule, runUserCode } from "../user-module.js";
 
 /** What became of the history with one version of its workflow. */
 interface Replayed {
@@ -55,7 +55,8 @@ async function replayFile(
   const path = resolve(context.cwd, module);
   const history = await readHistory(resolve(context.cwd, file));
   const kit = await loadTestKit<ReplayKit>(path);
-  const replays = await replayAll(kit, history, await loadUserModule(path));
+  const exported = await loadUserModule(path);
+  const replays = await runUserCode(path, () => kit.replayModule(history, exported));
   print(new Output(context, json), replays);
   return replays.every(({ fits }) => fits) ? exitCodes.ok : exitCodes.refused;
 }
@@ -68,20 +69,6 @@ async function readHistory(path: string): Promise<string> {
     throw usageError(`Expected ${path} to hold a history, but ${why}.`, [
       "pawl run history RUN --json --stored",
     ]);
-  }
-}
-
-async function replayAll(
-  kit: ReplayKit,
-  history: string,
-  exported: Exports,
-): Promise<readonly Replayed[]> {
-  try {
-    return await kit.replayModule(history, exported);
-  } catch (cause) {
-    if (!(cause instanceof Error)) throw cause;
-    const exitCode = exitCodes.refused;
-    throw new CliError(cause.message, { exitCode, reason: "PAWL_TEST_MISUSED", cause });
   }
 }
 
