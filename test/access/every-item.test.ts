@@ -23,6 +23,7 @@ type Work = MessageInitShape<typeof WorkRequestSchema>;
 const submits: Readonly<Record<string, Submit>> = {
   starts: { starts: [{ ...oneTask("theirs-too", "k"), correlation: 1 }] },
   waits: { waits: [{ runId: "secret-run", correlation: 1 }] },
+  signals: { signals: [{ runId: "secret-run", name: "go", requestId: "q", correlation: 1 }] },
 };
 
 const lease = { handle: 1, leaseVersion: 1, correlation: 1 };
@@ -125,8 +126,8 @@ async function refusalOf(client: GrpcClient, request: Submit): Promise<string | 
   const stream = client.duplex(run.submit);
   stream.send(request);
   try {
-    const { started, results } = await stream.next();
-    return started[0]?.rejection?.reason ?? results[0]?.rejection?.reason;
+    const { started, results, signals } = await stream.next();
+    return [...started, ...results, ...signals][0]?.rejection?.reason;
   } catch (error) {
     return codeAndReason(error);
   } finally {

@@ -207,3 +207,14 @@ test("a worker whose token is revoked gets no more work, and goes on once its to
   await server.edit((entries) => [...entries, ...kept]);
   expect(await waiting.result({ timeout: "40s" })).toBe(4);
 });
+
+test("an operator, who may submit nothing, may still send signals", async () => {
+  const starter = clientWith((await server.mint("starter", inDefault("client"))).token);
+  await starter.start(double, 1, { runId: "r" });
+  const operator = clientWith((await server.mint("operator", inDefault("operator"))).token);
+  const sent = operator.run("r").signal("go", undefined, { requestId: "q" });
+  expect(await sent).toMatchObject({ existing: false, version: 1 });
+  expect((await operator.run("r").signal("go", undefined, { requestId: "q" })).existing).toBe(true);
+  const reader = clientWith((await server.mint("reader", inDefault("approver"))).token);
+  expect((await errorOf(reader.run("r").signal("go"))).code).toBe("PAWL_PERMISSION_DENIED");
+});

@@ -141,6 +141,7 @@ describe("what it writes", () => {
       $typeName: "pawl.v1.SubmitRequest",
       namespace: "",
       starts: [start],
+      signals: [],
       waits: [],
     };
     await expect(open(transport, method, [request as Message])).rejects.toThrow(/surrogate/i);
@@ -165,6 +166,7 @@ describe("what it writes", () => {
       $typeName: "pawl.v1.SubmitRequest",
       namespace: "",
       starts: [start],
+      signals: [],
       waits: [],
     };
     await open(transport, method, [request as Message]);

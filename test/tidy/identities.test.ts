@@ -37,6 +37,7 @@ const twins: Readonly<Record<string, string>> = {
   ReleaseItem: "ReleaseTask",
   ReportItem: "ReportOutputs",
   StartRun: "StartRuns",
+  SubmitSignal: "SendSignal",
   StepItem: "RecordSteps",
   SuspendItem: "Suspend",
   WaitItem: "DeclareWaits",

@@ -20,6 +20,7 @@ import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import { readOutput } from "./read-output.js";
 import { RunMessages } from "./run-messages.js";
+import { sendSignal } from "./send-signal.js";
 import type { StartAnswer, SubmitStream } from "./submit-stream.js";
 import { buildTaskChange } from "./task-change-message.js";
 import { callUnary } from "./unary.js";
@@ -114,17 +115,13 @@ export class RunHandle<Output> implements Run<Output> {
     payload?: unknown,
     { requestId = randomUUID(), expectedVersion }: SignalOptions = {},
   ): Promise<SignalAnswer> {
-    const { api, namespace } = this.#core;
-    const content = encodeValue(payload, `signal "${name}"`);
-    const request = {
-      namespace,
+    return sendSignal(this.#core, this.#submit, {
       runId: this.runId,
       name: checkId(name, "the name of a signal"),
       requestId: checkId(requestId, "requestId"),
-      ...(content === undefined ? {} : { payload: content }),
-      ...(expectedVersion === undefined ? {} : { expectedVersion }),
-    };
-    return callUnary((call) => api.runs.sendSignal(request, call), this.#core.unary());
+      payload: encodeValue(payload, `signal "${name}"`),
+      expectedVersion,
+    });
   }
 
   update<Sent, Input, Returned, Result>(

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Rejection } from "@pawl/proto/v1/rejection_pb.js";
 import type { RunResult } from "@pawl/proto/v1/run_pb.js";
 import {
+  type AwaitedResult,
   type AwaitRun,
   AwaitRunSchema,
   type StartRun,
@@ -9,9 +10,12 @@ import {
   type SubmitRequest,
   SubmitRequestSchema,
   type SubmitResponse,
+  type SubmitSignal,
+  type SubmitSignalResult,
 } from "@pawl/proto/v1/run_service_pb.js";
 import type { PawlClient } from "../client.js";
 import { AccessDenied, Closed, type PawlError } from "../errors.js";
+import type { SignalAnswer } from "../messages.js";
 import { Backoff } from "./backoff.js";
 import { makeController } from "./controller.js";
 import { Correlations } from "./correlation.js";
@@ -20,7 +24,7 @@ import type { ConnectionMonitor } from "./monitor.js";
 import { Outflow } from "./outflow.js";
 import { errorFromRejection, isTransient } from "./rejection.js";
 import { SendQueue, type Sized } from "./send-queue.js";
-import { startTimer, wait } from "./time.js";
+import { monotonicMs, startTimer, wait } from "./time.js";
 import { readCallFailure } from "./transport-error.js";
 
 /** What a start was answered. */
@@ -29,15 +33,24 @@ export interface StartAnswer {
   readonly incarnation: number;
 }
 
-/** Something that waits for answers: a start, a start with its result, or a result. */
+/** Something that waits for answers: a start, a start with its result, a signal, or a result. */
 interface Pending extends Sized {
   readonly correlation: number;
   readonly runId: string;
   /** The start while it is not answered. */
   start: StartRun | undefined;
   readonly started: Deferred<StartAnswer> | undefined;
+  readonly signal: SentSignal | undefined;
   readonly result: Deferred<RunResult> | undefined;
   readonly backoff: Backoff;
+}
+
+/** A signal, and who waits for its answer. */
+interface SentSignal {
+  readonly item: SubmitSignal;
+  readonly answered: Deferred<SignalAnswer>;
+  /** Beyond this time it is not sent again. */
+  readonly giveUpAtMs: number;
 }
 
 /** How a stream ended that did not end well. */
@@ -54,12 +67,15 @@ export interface SubmitOptions {
   readonly monitor: ConnectionMonitor;
 }
 
+/** A signal is given up after so many ms of a kernel that is away, as every call is that is made by itself. */
+const SIGNAL_PATIENCE_MS = 30_000;
+
 /** Room that an item takes besides its content, in bytes. */
 const ITEM_BYTES = 64;
 
 /**
- * All starts and waits of a client, on one stream that is opened with the first of them and opened again whenever it is
- * lost: what is not answered is then sent once more, with the same run id, which is a start's identity.
+ * All starts, signals and waits of a client, on one stream that is opened with the first of them and opened again whenever it is
+ * lost: what is not answered is then sent once more, with the same run id, which is a start's identity, or the same request id.
  */
 export class SubmitStream {
   readonly #options: SubmitOptions;
@@ -108,6 +124,16 @@ export class SubmitStream {
     };
   }
 
+  /** Sends a signal. @param item Its correlation number is set here. */
+  signal(item: SubmitSignal, bytes: number): Promise<SignalAnswer> {
+    const { runId } = item;
+    const answered = defer<SignalAnswer>();
+    const signal = { item, answered, giveUpAtMs: monotonicMs() + SIGNAL_PATIENCE_MS };
+    const parts = { runId, start: undefined, waits: false, signal };
+    item.correlation = this.#add({ ...parts, bytes: bytes + ITEM_BYTES }).correlation;
+    return answered.promise;
+  }
+
   /** Waits for the result of a run; all that wait for the same one share it. */
   awaitRun(runId: string): Promise<RunResult> {
     let pending = this.#waits.get(runId);
@@ -136,6 +162,7 @@ export class SubmitStream {
     start: StartRun | undefined;
     bytes: number;
     waits: boolean;
+    signal?: SentSignal;
   }): Pending {
     this.#closing.signal.throwIfAborted();
     const pending: Pending = {
@@ -144,6 +171,7 @@ export class SubmitStream {
       start: parts.start,
       bytes: parts.bytes,
       started: parts.start === undefined ? undefined : defer(),
+      signal: parts.signal,
       result: parts.waits ? defer() : undefined,
       backoff: new Backoff({ initialMs: 100, maxMs: 5_000 }),
     };
@@ -209,25 +237,39 @@ export class SubmitStream {
     // stream as a whole.
     if (failure.isForeign ? !monitor.wasConnected : !failure.isTransient) {
       this.#rejectAll(failure.error);
+    } else {
+      this.#giveUp(failure.error);
+    }
+  }
+
+  /** Signals wait for a kernel that is away, but not for ever. */
+  #giveUp(error: PawlError): void {
+    const nowMs = monotonicMs();
+    for (const pending of [...this.#pending.values()]) {
+      if (pending.signal !== undefined && pending.signal.giveUpAtMs <= nowMs) {
+        this.#reject(pending, error);
+      }
     }
   }
 
   #take(): SubmitRequest | undefined {
     while (!this.#queue.isEmpty) {
       const starts: StartRun[] = [];
+      const signals: SubmitSignal[] = [];
       const waits: AwaitRun[] = [];
-      for (const pending of this.#queue.take()) {
-        const { start, runId, correlation } = pending;
+      for (const { start, signal, runId, correlation } of this.#queue.take()) {
         if (!this.#pending.has(correlation)) continue;
-        if (start === undefined) {
-          waits.push(create(AwaitRunSchema, { runId, correlation }));
-        } else {
+        if (start !== undefined) {
           starts.push(start);
+        } else if (signal !== undefined) {
+          signals.push(signal.item);
+        } else {
+          waits.push(create(AwaitRunSchema, { runId, correlation }));
         }
       }
-      if (starts.length + waits.length > 0) {
+      if (starts.length + signals.length + waits.length > 0) {
         const { namespace } = this.#options;
-        return create(SubmitRequestSchema, { namespace, starts, waits });
+        return create(SubmitRequestSchema, { namespace, starts, signals, waits });
       }
     }
     return undefined;
@@ -242,16 +284,23 @@ export class SubmitStream {
       const pending = this.#pending.get(answer.correlation);
       if (pending !== undefined) this.#answered(pending, answer);
     }
-    for (const { correlation, result, rejection } of response.results) {
-      const pending = this.#pending.get(correlation);
-      if (pending === undefined) continue;
-      if (result !== undefined) {
-        this.#forget(pending);
-        pending.started?.resolve({ existing: true, incarnation: result.incarnation });
-        pending.result?.resolve(result);
-      } else if (rejection !== undefined) {
-        this.#refused(pending, rejection);
-      }
+    for (const answer of response.signals) {
+      const pending = this.#pending.get(answer.correlation);
+      if (pending !== undefined) this.#signalled(pending, answer);
+    }
+    for (const answer of response.results) {
+      const pending = this.#pending.get(answer.correlation);
+      if (pending !== undefined) this.#ended(pending, answer);
+    }
+  }
+
+  #ended(pending: Pending, { result, rejection }: AwaitedResult): void {
+    if (result !== undefined) {
+      this.#forget(pending);
+      pending.started?.resolve({ existing: true, incarnation: result.incarnation });
+      pending.result?.resolve(result);
+    } else if (rejection !== undefined) {
+      this.#refused(pending, rejection);
     }
   }
 
@@ -263,6 +312,15 @@ export class SubmitStream {
     }
   }
 
+  #signalled(pending: Pending, { existing, version, rejection }: SubmitSignalResult): void {
+    if (rejection === undefined) {
+      this.#forget(pending);
+      pending.signal?.answered.resolve({ existing, version });
+    } else {
+      this.#refused(pending, rejection);
+    }
+  }
+
   #started(pending: Pending, answer: StartAnswer): void {
     pending.start = undefined;
     if (pending.result === undefined) this.#pending.delete(pending.correlation);
@@ -270,8 +328,10 @@ export class SubmitStream {
   }
 
   #refused(pending: Pending, rejection: Rejection): void {
-    if (isTransient(rejection)) {
-      startTimer(pending.backoff.nextMs(), () => {
+    const delayMs = isTransient(rejection) ? pending.backoff.nextMs() : undefined;
+    const giveUpAtMs = pending.signal?.giveUpAtMs ?? Number.POSITIVE_INFINITY;
+    if (delayMs !== undefined && monotonicMs() + delayMs <= giveUpAtMs) {
+      startTimer(delayMs, () => {
         if (this.#pending.has(pending.correlation)) this.#enqueue(pending);
       });
       return;
@@ -282,6 +342,7 @@ export class SubmitStream {
   #reject(pending: Pending, error: PawlError): void {
     this.#forget(pending);
     pending.started?.reject(error);
+    pending.signal?.answered.reject(error);
     pending.result?.reject(error);
   }
 

@@ -357,6 +357,7 @@ export interface SubmitRequestShape {
   namespace: string;
   starts: StartRunShape[];
   waits: AwaitRunShape[];
+  signals: SubmitSignalShape[];
 }
 
 /** Appends the fields of a `pawl.v1.SubmitRequest`. */
@@ -377,6 +378,12 @@ export function writeSubmitRequest(w: WireWriter, m: SubmitRequestShape): void {
     writeAwaitRun(w, item);
     w.end(at);
   }
+  for (const item of m.signals) {
+    w.tag(34);
+    const at = w.begin();
+    writeSubmitSignal(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.SubmitRequest` up to `end`, which is the reader's limit. */
@@ -384,6 +391,7 @@ export function readSubmitRequest(r: WireReader, end: number): SubmitRequestShap
   let namespace: string = "";
   const starts: StartRunShape[] = [];
   const waits: AwaitRunShape[] = [];
+  const signals: SubmitSignalShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -398,6 +406,10 @@ export function readSubmitRequest(r: WireReader, end: number): SubmitRequestShap
         waits.push(readAwaitRun(r, r.enter()));
         r.leave(end);
         break;
+      case 34:
+        signals.push(readSubmitSignal(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -406,6 +418,7 @@ export function readSubmitRequest(r: WireReader, end: number): SubmitRequestShap
     namespace,
     starts,
     waits,
+    signals,
   };
 }
 
@@ -420,6 +433,178 @@ export function encodeSubmitRequest(m: SubmitRequestShape): Uint8Array {
 export function decodeSubmitRequest(bytes: Uint8Array): SubmitRequestShape {
   const r = new WireReader(bytes);
   return readSubmitRequest(r, r.limit);
+}
+
+/** A plain `pawl.v1.SubmitSignal`; its fields are described in run_service_pb.ts. */
+export interface SubmitSignalShape {
+  correlation: number;
+  runId: string;
+  name: string;
+  /** The encoded `pawl.v1.Payload`, not decoded. */
+  payload?: Uint8Array | undefined;
+  requestId: string;
+  expectedVersion?: number | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.SubmitSignal`. */
+export function writeSubmitSignal(w: WireWriter, m: SubmitSignalShape): void {
+  if (m.correlation !== 0) {
+    w.tag(8);
+    w.varint32(m.correlation);
+  }
+  if (m.runId !== "") {
+    w.tag(18);
+    w.string(m.runId);
+  }
+  if (m.name !== "") {
+    w.tag(26);
+    w.string(m.name);
+  }
+  if (m.payload !== undefined) {
+    w.tag(34);
+    w.bytes(m.payload);
+  }
+  if (m.requestId !== "") {
+    w.tag(42);
+    w.string(m.requestId);
+  }
+  if (m.expectedVersion !== undefined) {
+    w.tag(48);
+    w.varint32(m.expectedVersion);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SubmitSignal` up to `end`, which is the reader's limit. */
+export function readSubmitSignal(r: WireReader, end: number): SubmitSignalShape {
+  let correlation: number = 0;
+  let runId: string = "";
+  let name: string = "";
+  let payload: Uint8Array | undefined;
+  let requestId: string = "";
+  let expectedVersion: number | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        correlation = r.varint32();
+        break;
+      case 18:
+        runId = r.string();
+        break;
+      case 26:
+        name = r.string();
+        break;
+      case 34:
+        payload = r.bytes();
+        break;
+      case 42:
+        requestId = r.string();
+        break;
+      case 48:
+        expectedVersion = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    correlation,
+    runId,
+    name,
+    payload,
+    requestId,
+    expectedVersion,
+  };
+}
+
+/** Encodes a `pawl.v1.SubmitSignal` into bytes of its own. */
+export function encodeSubmitSignal(m: SubmitSignalShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSubmitSignal(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SubmitSignal`; its bytes fields are views of `bytes`. */
+export function decodeSubmitSignal(bytes: Uint8Array): SubmitSignalShape {
+  const r = new WireReader(bytes);
+  return readSubmitSignal(r, r.limit);
+}
+
+/** A plain `pawl.v1.SubmitSignalResult`; its fields are described in run_service_pb.ts. */
+export interface SubmitSignalResultShape {
+  correlation: number;
+  existing: boolean;
+  version: number;
+  rejection?: RejectionShape | undefined;
+}
+
+/** Appends the fields of a `pawl.v1.SubmitSignalResult`. */
+export function writeSubmitSignalResult(w: WireWriter, m: SubmitSignalResultShape): void {
+  if (m.correlation !== 0) {
+    w.tag(8);
+    w.varint32(m.correlation);
+  }
+  if (m.existing) {
+    w.tag(16);
+    w.bool(m.existing);
+  }
+  if (m.version !== 0) {
+    w.tag(24);
+    w.varint32(m.version);
+  }
+  if (m.rejection !== undefined) {
+    w.tag(34);
+    const at = w.begin();
+    writeRejection(w, m.rejection);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.SubmitSignalResult` up to `end`, which is the reader's limit. */
+export function readSubmitSignalResult(r: WireReader, end: number): SubmitSignalResultShape {
+  let correlation: number = 0;
+  let existing: boolean = false;
+  let version: number = 0;
+  let rejection: RejectionShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        correlation = r.varint32();
+        break;
+      case 16:
+        existing = r.bool();
+        break;
+      case 24:
+        version = r.varint32();
+        break;
+      case 34:
+        rejection = readRejection(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    correlation,
+    existing,
+    version,
+    rejection,
+  };
+}
+
+/** Encodes a `pawl.v1.SubmitSignalResult` into bytes of its own. */
+export function encodeSubmitSignalResult(m: SubmitSignalResultShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSubmitSignalResult(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.SubmitSignalResult`; its bytes fields are views of `bytes`. */
+export function decodeSubmitSignalResult(bytes: Uint8Array): SubmitSignalResultShape {
+  const r = new WireReader(bytes);
+  return readSubmitSignalResult(r, r.limit);
 }
 
 /** A plain `pawl.v1.StartRunResult`; its fields are described in run_service_pb.ts. */
@@ -585,6 +770,7 @@ export interface SubmitResponseShape {
   started: StartRunResultShape[];
   results: AwaitedResultShape[];
   position: Uint8Array;
+  signals: SubmitSignalResultShape[];
 }
 
 /** Appends the fields of a `pawl.v1.SubmitResponse`. */
@@ -611,6 +797,12 @@ export function writeSubmitResponse(w: WireWriter, m: SubmitResponseShape): void
     w.tag(34);
     w.bytes(m.position);
   }
+  for (const item of m.signals) {
+    w.tag(42);
+    const at = w.begin();
+    writeSubmitSignalResult(w, item);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.SubmitResponse` up to `end`, which is the reader's limit. */
@@ -619,6 +811,7 @@ export function readSubmitResponse(r: WireReader, end: number): SubmitResponseSh
   const started: StartRunResultShape[] = [];
   const results: AwaitedResultShape[] = [];
   let position: Uint8Array = EMPTY_BYTES;
+  const signals: SubmitSignalResultShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -642,6 +835,10 @@ export function readSubmitResponse(r: WireReader, end: number): SubmitResponseSh
       case 34:
         position = r.bytes();
         break;
+      case 42:
+        signals.push(readSubmitSignalResult(r, r.enter()));
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -651,6 +848,7 @@ export function readSubmitResponse(r: WireReader, end: number): SubmitResponseSh
     started,
     results,
     position,
+    signals,
   };
 }
 

@@ -4,13 +4,14 @@ import type {
   StartRunResultShape,
   StartRunShape,
   SubmitRequestShape,
+  SubmitSignalShape,
 } from "@pawl/proto/v1/run_service_wire.js";
 import type { StartRun } from "../../core/command.js";
 import { originalInput } from "../../core/continued.js";
 import { limits } from "../../core/limits.js";
 import { invalidField, type Rejection } from "../../core/rejection.js";
 import type { Run } from "../../core/state.js";
-import { type Outcome, type Receiver, RejectionError, type Target } from "../../kernel/outcome.js";
+import { type Outcome, type Receiver, RejectionError } from "../../kernel/outcome.js";
 import type { StreamAccess } from "../access/stream-access.js";
 import { hasPolicy, startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
@@ -19,7 +20,9 @@ import { isSameJson, mayBeSame } from "../same-json.js";
 import { readNamespace, requireId } from "../validate/fields.js";
 import { resultShape } from "../views/result-view.js";
 import { Slots } from "./slots.js";
+import { signalAnswer, signalOrder, targetOf } from "./submit-orders.js";
 import type { SubmitOutbox } from "./submit-outbox.js";
+import type { Admitted, SubmitPreparations } from "./submit-preparation.js";
 
 /** What is awaited: the answer to a start, or the end of a run. */
 interface Pending {
@@ -32,6 +35,11 @@ interface Pending {
   input: Uint8Array | undefined;
   readonly wait: boolean;
   cancel: (() => void) | undefined;
+}
+
+/** A signal whose answer is awaited. */
+interface SentSignal {
+  readonly signal: number;
 }
 
 /** What the items of a stream need of it. */
@@ -48,11 +56,11 @@ export interface SubmitItemsParts {
   readonly toRejection: (error: unknown) => Rejection;
 }
 
-/** The starts and waits of one Submit stream, from their arrival to their answer. */
+/** The starts, signals and waits of one Submit stream, from their arrival to their answer. */
 export class SubmitItems {
   readonly #parts: SubmitItemsParts;
-  readonly #pending: Slots<Pending> = new Slots();
-  /** Starts that were handed over and are not yet answered. */
+  readonly #pending: Slots<Pending | SentSignal> = new Slots();
+  /** Starts and signals that were handed over and are not yet answered. */
   #unanswered = 0;
   #isGone = false;
 
@@ -65,21 +73,24 @@ export class SubmitItems {
     return this.#pending.size;
   }
 
-  /** Starts that were handed over and are not yet answered: a stream that goes away answers them first. */
+  /** Starts and signals that were handed over and are not yet answered: a stream that goes away answers them first. */
   get unanswered(): number {
     return this.#unanswered;
   }
 
-  /** Begins the items of a message. `inputs`: large inputs as they are recorded, or why they cannot be. */
-  handle(
-    request: SubmitRequestShape,
-    inputs: readonly (Uint8Array | Rejection | undefined)[] | undefined,
-  ): void {
-    const { starts, waits } = request;
+  /** Begins the items of a message, kind by kind in the documented order. */
+  handle(request: SubmitRequestShape, prepared: SubmitPreparations | undefined): void {
+    const { starts, signals, waits } = request;
     for (let index = 0; index < starts.length; index++) {
       const item = starts[index];
       if (item !== undefined) {
-        this.#start(request.namespace, item, index, inputs?.[index]);
+        this.#start(request.namespace, item, index, prepared?.inputs[index]);
+      }
+    }
+    for (let index = 0; index < signals.length; index++) {
+      const item = signals[index];
+      if (item !== undefined) {
+        this.#signal(request.namespace, item, index, prepared?.payloads[index]);
       }
     }
     for (let index = 0; index < waits.length; index++) {
@@ -96,7 +107,11 @@ export class SubmitItems {
     if (pending === undefined || this.#isGone) {
       return;
     }
-    if (pending.start === undefined) {
+    if ("signal" in pending) {
+      this.#pending.take(tag);
+      this.#unanswered--;
+      this.#parts.outbox.signals.push(signalAnswer(pending.signal, outcome));
+    } else if (pending.start === undefined) {
       this.#pending.take(tag);
       this.#parts.outbox.results.push(awaitedResult(pending.correlation, outcome));
     } else {
@@ -108,22 +123,17 @@ export class SubmitItems {
   gone(): void {
     this.#isGone = true;
     for (const pending of this.#pending.values()) {
-      pending.cancel?.();
+      if (!("signal" in pending)) {
+        pending.cancel?.();
+      }
     }
   }
 
-  #start(
-    namespaceField: string,
-    item: StartRunShape,
-    index: number,
-    input: Uint8Array | Rejection | undefined,
-  ): void {
+  #start(namespaceField: string, item: StartRunShape, index: number, admitted: Admitted): void {
     const { correlation } = item;
     const { edge, access, receiver } = this.#parts;
     try {
-      if (input !== undefined && "reason" in input) {
-        throw new RejectionError(input);
-      }
+      const input = bytesOf(admitted);
       requireRoom("starts", index);
       const caller = access.callerIn(namespaceField);
       const namespace = readNamespace(namespaceField);
@@ -144,6 +154,28 @@ export class SubmitItems {
     } catch (error) {
       const rejection = rejectionShape(this.#parts.toRejection(error));
       this.#parts.now.started.push({ ...refusedStart, correlation, rejection });
+    }
+  }
+
+  #signal(
+    namespaceField: string,
+    item: SubmitSignalShape,
+    index: number,
+    admitted: Admitted,
+  ): void {
+    const { correlation } = item;
+    const { edge, access, receiver } = this.#parts;
+    try {
+      const payload = bytesOf(admitted);
+      requireRoom("signals", index);
+      const caller = access.callerIn(namespaceField);
+      const { target, command } = signalOrder(item, readNamespace(namespaceField), payload);
+      const tag = this.#pending.add({ signal: correlation });
+      this.#unanswered++;
+      edge.kernel.execute(target, command, caller, { receiver, tag });
+    } catch (error) {
+      const rejection = rejectionShape(this.#parts.toRejection(error));
+      this.#parts.now.signals.push({ correlation, existing: false, version: 0, rejection });
     }
   }
 
@@ -263,9 +295,12 @@ export class SubmitItems {
 
 const refusedStart = { existing: false, version: 0, incarnation: 0 } as const;
 
-/** The run that an item names. */
-export function targetOf(namespace: string, runId: string): Target {
-  return { kind: "run", namespace, runId };
+/** Large content that was stored. @throws RejectionError why it was not. */
+function bytesOf(admitted: Admitted): Uint8Array | undefined {
+  if (admitted !== undefined && "reason" in admitted) {
+    throw new RejectionError(admitted);
+  }
+  return admitted;
 }
 
 function startedRun(correlation: number, run: Run, existing: boolean): StartRunResultShape {

@@ -3,21 +3,19 @@ import { WireError } from "@pawl/proto/wire/wire-error.js";
 import type { Rejection } from "../../core/rejection.js";
 import type { Outcome, Receiver } from "../../kernel/outcome.js";
 import type { StreamAccess } from "../access/stream-access.js";
-import { admitFirst, isLarge } from "../admission.js";
-import { startCommand } from "../commands/start-run.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
 import { unavailable, unreadable } from "../refusals.js";
-import { readNamespace } from "../validate/fields.js";
 import type { ByteStream, ByteStreamListener } from "./byte-stream.js";
 import { Inbox } from "./inbox.js";
 import { SealedMessages } from "./sealed-messages.js";
-import { SubmitItems, targetOf } from "./submit-items.js";
+import { SubmitItems } from "./submit-items.js";
 import { SubmitOutbox, submitPositionTag } from "./submit-outbox.js";
+import { needsPreparation, prepareSubmit, type SubmitPreparations } from "./submit-preparation.js";
 
 /**
- * One Submit stream: starts and waits in, answers and results out. An item's answer is computed at its decision and sent in one
+ * One Submit stream: starts, signals and waits in, answers and results out. An item's answer is computed at its decision and sent in one
  * message with all others of its turn.
  */
 export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
@@ -92,7 +90,7 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     }
   }
 
-  /** Starts that were handed over are still answered; whoever awaits a result asks the next kernel. */
+  /** Starts and signals that were handed over are still answered; whoever awaits a result asks the next kernel. */
   drain(): void {
     this.#isDraining = true;
     this.#inbox.close();
@@ -140,36 +138,22 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     }
   }
 
-  /** A promise is awaited first when a large input must be stored before the event that names it. */
+  /** A promise is awaited first when large content must be stored before the event that names it. */
   #handle(request: SubmitRequestShape): Promise<void> | undefined {
-    const { starts } = request;
-    return starts.some(({ input }) => isLarge(input))
-      ? this.#admitAll(request)
-      : this.#begin(request, undefined);
+    return needsPreparation(request) ? this.#prepare(request) : this.#begin(request, undefined);
   }
 
-  async #admitAll(request: SubmitRequestShape): Promise<void> {
-    const inputs = await Promise.all(
-      request.starts.map(async (item) => {
-        try {
-          this.#access.callerIn(request.namespace);
-          const namespace = readNamespace(request.namespace);
-          startCommand(item, namespace, this.#edge.plans); // What is bad is not stored either.
-          const target = targetOf(namespace, item.runId);
-          return await admitFirst(this.#edge, target, item.input, "input");
-        } catch (error) {
-          return this.#toRejection(error);
-        }
-      }),
-    );
-    this.#begin(request, inputs);
+  async #prepare(request: SubmitRequestShape): Promise<void> {
+    const parts = {
+      edge: this.#edge,
+      access: this.#access,
+      toRejection: (error: unknown) => this.#toRejection(error),
+    };
+    this.#begin(request, await prepareSubmit(parts, request));
   }
 
-  #begin(
-    request: SubmitRequestShape,
-    inputs: readonly (Uint8Array | Rejection | undefined)[] | undefined,
-  ): undefined {
-    this.#items.handle(request, inputs);
+  #begin(request: SubmitRequestShape, prepared: SubmitPreparations | undefined): undefined {
+    this.#items.handle(request, prepared);
     this.#sendNow();
     return undefined;
   }
