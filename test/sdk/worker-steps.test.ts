@@ -89,3 +89,24 @@ describe("steps", () => {
     expect(failure?.message).toContain("left-open");
   });
 });
+
+test("a name used twice late in a long loop is refused with the place of its second use", async () => {
+  const errors: unknown[] = [];
+  const long = task("long").run(async (ctx) => {
+    for (let step = 1; step <= 1_001; step++) await ctx.step("s", { key: `${step}` }, () => step);
+    await ctx.step("s", { key: "1001" }, () => 1).catch((error: unknown) => errors.push(error));
+    await ctx.step("s", { key: "1" }, () => 1).catch((error: unknown) => errors.push(error));
+    return null;
+  });
+  const { work } = await bench.start([long]);
+  work.send({ offers: [offer({ kind: "long" })] });
+  await work.until((request) => request.reports[0]);
+  expect(errors).toMatchObject([
+    { code: "PAWL_NAME_USED_TWICE" },
+    { code: "PAWL_NAME_USED_TWICE" },
+  ]);
+  expect(String(errors[0])).toMatch(
+    /first at a place that was not kept, then .*worker-steps\.test/,
+  );
+  expect(String(errors[1])).toMatch(/first .*worker-steps\.test.*, then .*worker-steps\.test/);
+});

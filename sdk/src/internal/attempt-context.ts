@@ -35,7 +35,7 @@ import { decodePayload } from "./codec.js";
 import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
 import { encodeProgress } from "./encode-progress.js";
-import { Names, placeInCode } from "./names.js";
+import { type CodePlace, Names, NOT_KEPT, PLACES_MAX, placeInCode } from "./names.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
 import { type Ledger, Performance } from "./perform.js";
 import { promised, quiet } from "./quiet.js";
@@ -67,6 +67,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
   #children: Names | undefined;
   #dependencies: Readonly<Record<string, unknown>> | undefined;
   #origin: Origin | undefined;
+  #stepsAsked = 0;
 
   constructor(options: AttemptContextOptions) {
     this.options = options;
@@ -162,7 +163,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: false, at: placeInCode(1, this.step) });
+    return this.makeStep({ name, first, second, isRead: false, at: this.#placeOf(this.step) });
   }
 
   read<T>(
@@ -170,7 +171,11 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: true, at: placeInCode(1, this.read) });
+    return this.makeStep({ name, first, second, isRead: true, at: this.#placeOf(this.read) });
+  }
+
+  #placeOf(called: object): CodePlace {
+    return this.#stepsAsked++ < PLACES_MAX ? placeInCode(1, called) : NOT_KEPT;
   }
 
   perform<Sent, Result>(

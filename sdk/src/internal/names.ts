@@ -5,6 +5,12 @@ export interface CodePlace {
   readonly stack?: string;
 }
 
+/** Steps of one attempt of which the places are kept. To look at each of tens of thousands would be a good part of the time in which they are replayed. */
+export const PLACES_MAX = 1_000;
+
+/** A place that was not looked at. */
+export const NOT_KEPT: CodePlace = { stack: "\nat a place that was not kept" };
+
 /** Names in use within one attempt: a name is the identity of what it names. */
 export class Names {
   readonly #uses = new Map<string, CodePlace>();
@@ -27,10 +33,11 @@ export class Names {
     const identity = key === undefined ? `${what}\0${name}` : `${what}\0${name}\0${key}`;
     const first = this.#uses.get(identity);
     if (first !== undefined) {
+      const second = here === NOT_KEPT ? placeInCode(FRAMES) : here;
       const shown = key === undefined ? `"${name}"` : `"${name}" with key "${key}"`;
       throw new PawlError(
         "PAWL_NAME_USED_TWICE",
-        `Expected each ${what} to have a name of its own, but ${shown} is used twice: first ${placeOf(first)}, then ${placeOf(here)}. ` +
+        `Expected each ${what} to have a name of its own, but ${shown} is used twice: first ${placeOf(first)}, then ${placeOf(second)}. ` +
           "Give another name, or a key in a loop.",
         { retryable: false },
       );

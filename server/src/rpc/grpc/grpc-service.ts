@@ -1,4 +1,4 @@
-import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, type Message } from "@bufbuild/protobuf";
 import type {
   handleBidiStreamingCall,
   handleServerStreamingCall,
@@ -15,6 +15,7 @@ import { Credential } from "../access/credential.js";
 import { admitCall, type Binding, refusalOf } from "../binding.js";
 import { CallScope } from "../call-scope.js";
 import type { Edge } from "../edge.js";
+import { encodeAnswer } from "../encoded-answers.js";
 import { endOf } from "../fault.js";
 import { internalFault, tooLarge, unreadableMessage } from "../refusals.js";
 import type { StatusError } from "../status-error.js";
@@ -82,7 +83,7 @@ function decode(method: Binding["method"], bytes: Buffer): Message {
 }
 
 function encode(method: Binding["method"], message: Message): Buffer {
-  const bytes = toBinary(method.output, message);
+  const bytes = encodeAnswer(method.output, message);
   if (bytes.length > limits.messageBytesMax) {
     throw new RejectionError(tooLarge(bytes.length));
   }

@@ -5,8 +5,9 @@ import { callTasks } from "./worker-call.js";
 import { claimTasks } from "./worker-claim.js";
 import { emitOutput } from "./worker-emit.js";
 import { recordObligations, startChildren } from "./worker-obligations.js";
+import { getRecords } from "./worker-records.js";
 import { releaseTask, renewLeases, reportOutputs, reportProgress } from "./worker-report.js";
-import { getRecords, recordSteps } from "./worker-steps.js";
+import { recordSteps } from "./worker-steps.js";
 import { declareWaits, suspendTask } from "./worker-suspend.js";
 
 /** Handlers of WorkerService; Work is served on bytes. */

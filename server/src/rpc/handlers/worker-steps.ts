@@ -1,35 +1,20 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
-import { decodePayload } from "@pawl/proto/v1/payload_wire.js";
 import {
-  type GetRecordsRequest,
-  type GetRecordsResponseSchema,
   type ItemResult,
   ItemResultSchema,
-  RecordedNameSchema,
   type RecordStepsRequest,
   type RecordStepsResponseSchema,
   type StepItem,
   StepItemSchema,
-  type StepRecord,
-  StepRecordSchema,
-  WaitOutcomeSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import {
   decodeStepItem,
   encodeItemResult,
-  encodeRecordedName,
-  encodeStepRecord,
-  encodeWaitOutcome,
   type StepItemShape,
-  type StepRecordShape,
 } from "@pawl/proto/v1/worker_service_wire.js";
-import { holds, leaseLost } from "../../core/lease-standing.js";
 import { limits } from "../../core/limits.js";
-import { taskNumber } from "../../core/plan/tasks-of-run.js";
-import { notFound, type Rejection } from "../../core/rejection.js";
-import type { Run } from "../../core/state.js";
-import { type Outcome, RejectionError } from "../../kernel/outcome.js";
+import type { Rejection } from "../../core/rejection.js";
+import type { Outcome } from "../../kernel/outcome.js";
 import { admit } from "../admission.js";
 import { executeAll, type Order } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
@@ -38,10 +23,8 @@ import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import { internalFault } from "../refusals.js";
 import { mayBeSameStep, reconsiderStep } from "../streams/reconsider-step.js";
-import { recordedNames } from "../streams/recorded-names.js";
-import { recordPage, stepShape } from "../streams/records.js";
+import { stepShape } from "../streams/records.js";
 import { requireCount } from "../validate/fields.js";
-import { payloadOf } from "../views/payload-view.js";
 import { rejectionMessage } from "../views/rejection-view.js";
 import { acknowledge, leaseOfRequest, type NamedLease } from "./requests.js";
 
@@ -117,76 +100,4 @@ async function settle(
   const { rejection } = answer;
   const settled = await reconsiderStep(edge, { target, task, item, rejection });
   return fromBinary(ItemResultSchema, encodeItemResult(settled));
-}
-
-/** Streams the recorded steps of a leased task and the outcomes of its waits, in order. */
-export async function* getRecords(
-  edge: Edge,
-  request: GetRecordsRequest,
-): AsyncIterable<MessageInitShape<typeof GetRecordsResponseSchema>> {
-  const lease = leaseOfRequest(request);
-  let after = request.afterNumber;
-  for (;;) {
-    const from = after;
-    const { page, recorded } = await edge.kernel.view(lease.target, (run, runNumber) => {
-      const number = requireLease(run, lease);
-      const named = from === 0 ? recordedNames(run, run.tasks[number]?.rollsBack ?? number) : [];
-      return { page: recordPage(run, number, from, runNumber), recorded: named };
-    });
-    if (page.last === 0 && recorded.length === 0) {
-      return;
-    }
-    yield {
-      recorded: recorded.map((name) => fromBinary(RecordedNameSchema, encodeRecordedName(name))),
-      steps: page.steps.map(stepMessage),
-      outcomes: page.outcomes.map((outcome) =>
-        fromBinary(WaitOutcomeSchema, encodeWaitOutcome(outcome)),
-      ),
-    };
-    if (!page.hasMore) {
-      return;
-    }
-    after = page.last;
-  }
-}
-
-/** What `stepMessage` takes over; the compiler refuses the list when the contract gains a field that is not in it. */
-const taken = {
-  ...{ name: true, key: true, value: true, failure: true, observedAtMs: true },
-  ...{ seenThrough: true, number: true, rollback: true, publishes: true },
-} satisfies Record<keyof StepRecordShape, true>;
-
-/** The message of a record: there may be tens of thousands, so it is not encoded and read again. */
-function stepMessage(record: Pick<StepRecordShape, keyof typeof taken>): StepRecord {
-  const { name, key, value, failure, observedAtMs, seenThrough, number, rollback, publishes } =
-    record;
-  if (value === undefined || failure !== undefined || rollback !== undefined) {
-    return fromBinary(StepRecordSchema, encodeStepRecord(record));
-  }
-  return {
-    $typeName: StepRecordSchema.typeName,
-    ...{ name, value: payloadMessage(value), observedAtMs, seenThrough, number },
-    ...(key === undefined ? {} : { key }),
-    ...(publishes === undefined ? {} : { publishes }),
-  };
-}
-
-/** Only content at hand, without a digest, holds no other message. */
-function payloadMessage(bytes: Uint8Array): Payload {
-  const { contentType, encoding, digest, body } = decodePayload(bytes);
-  return digest === undefined && body.case === "data"
-    ? { $typeName: PayloadSchema.typeName, contentType, encoding, body }
-    : payloadOf(bytes);
-}
-
-function requireLease(run: Run, { task: name, leaseVersion }: NamedLease): number {
-  const number = taskNumber(run, name);
-  const task = number === undefined ? undefined : run.tasks[number];
-  if (task === undefined) {
-    throw new RejectionError(notFound("task", name));
-  }
-  if (!holds(task, leaseVersion)) {
-    throw new RejectionError(leaseLost(task, leaseVersion));
-  }
-  return task.number;
 }
