@@ -281,9 +281,10 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
         revises === undefined ? operation.name : `${operation.name} after ${revises.proposalId}`;
       const taken = this.#approvals.take(`${options.scope ?? "task"} approval`, name, key);
       try {
+        const building = quiet(buildOperationRequest(operation, content, options));
         const held = guards.length === 0 ? [] : await proposedGuards(guards);
         return await this.atOnce(async () => {
-          const built = await buildOperationRequest(operation, content, options);
+          const built = await building;
           const proposal = proposeRequest(built, options, held);
           await this.steps?.answered();
           return { request: built, proposalId: await this.propose(proposal) };

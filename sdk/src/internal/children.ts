@@ -20,7 +20,7 @@ import { LeftResult } from "./left-result.js";
 import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { runTimeoutOf } from "./run-timeout.js";
 import { otherKind } from "./sleep.js";
-import { validate } from "./validate.js";
+import { check } from "./validate.js";
 import type { WaitCall } from "./waits.js";
 
 /** Name of the waits for ends of children; their key is the number of the obligation that started them. */
@@ -46,10 +46,8 @@ export async function childItem(
       `Expected parentClose to be cancel, terminate or detach, but it is "${String(parentClose)}". Give one of them.`,
     );
   }
-  if (definition.inputSchema !== undefined) {
-    // Only a check: the worker transforms, so that every language sends the same.
-    await validate(definition.inputSchema, input, `the input of child "${name}"`, false);
-  }
+  const what = `the input of child "${name}"`;
+  const checking = check(definition.inputSchema, input, what);
   const plan =
     definition.type === "plan"
       ? definition.message
@@ -60,8 +58,9 @@ export async function childItem(
   if (key !== undefined) item.key = key;
   const runTimeout = runTimeoutOf(definition, options.runTimeout);
   if (runTimeout !== undefined) item.runTimeout = runTimeout;
-  const payload = encodeValue(input, `the input of child "${name}"`);
+  const payload = encodeValue(input, what);
   if (payload !== undefined) item.input = payload;
+  await checking;
   return item;
 }
 

@@ -38,7 +38,7 @@ import { monotonicMs, wait } from "./time.js";
 import { currentTraceparent, traceparentOf } from "./trace.js";
 import { startSpan } from "./trace-spans.js";
 import { UnaryLedger } from "./unary-ledger.js";
-import { validate } from "./validate.js";
+import { check } from "./validate.js";
 import { waitFor } from "./wait-for.js";
 import { encodePlanOnce } from "./wire-messages.js";
 import { WorkSession } from "./work-session.js";
@@ -189,15 +189,14 @@ export class KernelClient implements Client {
     waits: boolean,
   ): Promise<{ run: RunHandle<Output>; started: Promise<unknown> }> {
     this.#assertOpen();
-    const { inputSchema } = definition;
-    if (inputSchema !== undefined) {
-      // Only a check: the worker transforms, so that every language sends the same.
-      await validate(inputSchema, input, "input", false);
-      this.#assertOpen();
-    }
+    const checking = check(definition.inputSchema, input, "input");
     const compiled = this.#compile(definition);
     const isOwnId = options.runId === undefined;
     const start = buildStart(compiled, input, options);
+    if (checking !== undefined) {
+      await checking;
+      this.#assertOpen();
+    }
     const runTimeout = runTimeoutOf(definition, options.runTimeout);
     if (runTimeout !== undefined) start.runTimeout = runTimeout;
     start.wait = waits;

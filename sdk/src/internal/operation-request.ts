@@ -12,7 +12,7 @@ import { DefinitionInvalid } from "../errors.js";
 import type { Operation } from "../operation.js";
 import { encodeResult } from "./codec.js";
 import { checkId, checkTarget } from "./ids.js";
-import { validate } from "./validate.js";
+import { fromValid, validate } from "./validate.js";
 
 const SINK_KINDS = {
   idempotent: SinkKind.IDEMPOTENT,
@@ -48,7 +48,7 @@ export function requireOptions(operation: Operation, options: unknown): void {
 }
 
 /**
- * The request of one performance, checked and encoded.
+ * The request of one performance, checked and encoded as it is now, unless its schema takes its time.
  *
  * @throws SchemaRefused, ValueRefused, DefinitionInvalid
  */
@@ -64,13 +64,18 @@ export async function buildOperationRequest(
     );
   }
   const what = `the payload of operation "${operation.name}"`;
-  const checked = await validate(operation.payloadSchema, payload, what, false);
-  return requestOf(operation, {
+  const request = requestOf(operation, {
     scope,
     key: key === undefined ? undefined : checkId(key, "key"),
     target: checkTarget(target),
-    payload: encodeResult(checked, "payload"),
+    payload: undefined,
   });
+  const encode = (checked: unknown): Payload => encodeResult(checked, "payload");
+  request.payload = await fromValid(
+    validate(operation.payloadSchema, payload, what, false),
+    encode,
+  );
+  return request;
 }
 
 /** How one performance is named, aimed and filled. */

@@ -16,7 +16,7 @@ import { parseDuration } from "./duration-ms.js";
 import { bounded } from "./functions/scopes.js";
 import { otherKind } from "./sleep.js";
 import { boundText } from "./text.js";
-import { validate } from "./validate.js";
+import { fromValid, validate } from "./validate.js";
 import type { WaitCall } from "./waits.js";
 
 /** Name of the steps that answer updates; their key is the update's number. */
@@ -167,9 +167,10 @@ class TakenUpdate implements UpdateReceived<unknown, unknown> {
     const { name, resultSchema } = this.#update;
     const what = `the result of update "${name}"`;
     return this.#answer(async () => {
+      const encode = (valid: unknown): Payload | undefined => encodeValue(valid ?? null, what);
       const checked =
-        resultSchema === undefined ? result : await validate(resultSchema, result, what, true);
-      const value = encodeValue(checked ?? null, what);
+        resultSchema === undefined ? result : validate(resultSchema, result, what, true);
+      const value = await fromValid(checked, encode);
       return value === undefined ? { failure: refusal(what, what) } : { value };
     });
   }

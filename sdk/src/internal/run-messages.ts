@@ -16,7 +16,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import { callUnary, type UnaryOptions } from "./unary.js";
-import { validate } from "./validate.js";
+import { check, validate } from "./validate.js";
 import { waitFor } from "./wait-for.js";
 
 /** One call waits so long for an answer, in ms: less than the kernel's own bound. */
@@ -39,11 +39,9 @@ export class RunMessages {
   async update(update: Update, payload: unknown, options: UpdateOptions): Promise<unknown> {
     const { updateId = randomUUID(), expectedVersion } = options;
     const what = `update "${update.name}"`;
-    if (update.inputSchema !== undefined) {
-      // Only a check: the code that takes it transforms, so that every language sends the same.
-      await validate(update.inputSchema, payload, what, false);
-    }
+    const checking = check(update.inputSchema, payload, what);
     const content = encodeValue(payload, what);
+    await checking;
     const request = {
       ...this.#target(),
       name: update.name,

@@ -174,8 +174,9 @@ export class FittedContext extends FunctionContext implements WorkingContext {
     const doubt = this.#doubts({ kind: "operation", name, key, scope: scopeNumber(scope) });
     doubt?.catch(() => undefined);
     const make = async (): Promise<OperationRequest> => {
+      const made = quiet(makeRequest());
       await doubt;
-      return makeRequest();
+      return await made;
     };
     const performing = super.performAs<Result>(operation, options, make);
     return scope === "task" ? quiet(this.#judged(performing)) : performing;

@@ -32,7 +32,7 @@ import { wallMs } from "../time.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
 import { callHandle } from "./call-handle.js";
-import { type CallMade, callTask } from "./call-task.js";
+import { type CallMade, callTask, makeCall } from "./call-task.js";
 import { Calls } from "./calls.js";
 import { allOf, type ContestParts, contest } from "./contest.js";
 import { declareWaits } from "./declare-waits.js";
@@ -340,11 +340,12 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     if (options.key !== undefined) checkId(options.key, "the key of a call");
     const name = callName(joined(this.#root, scopeOf(this)), task.name, options.key);
     this.#names.take("call", name, undefined, placeInCode(CALL_FRAMES));
+    const isSent = this.undoing?.onFresh !== undefined || this.undoing === undefined;
+    const made = isSent ? makeCall(name, { task, input, options }) : undefined;
     const doubt = this.doubtsCall(name);
     if (doubt !== undefined) await doubt;
     return callTask<Output>({
-      ...{ name, task, input, options, onSent },
-      isSent: this.undoing?.onFresh !== undefined || this.undoing === undefined,
+      ...{ name, made, onSent },
       turns: this.#turns,
       calls: () => this.#calls,
       load: (stored) => this.options.load(stored),

@@ -2,6 +2,7 @@ import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import type { PerformOptions } from "../../context.js";
 import type { Operation } from "../../operation.js";
 import type { Ledger } from "../perform.js";
+import { quiet } from "../quiet.js";
 import type { Steps } from "../steps.js";
 import { FunctionLedger } from "./function-ledger.js";
 import { HeldBack } from "./held-back.js";
@@ -56,8 +57,9 @@ export class Performances {
       place.hold();
       const ledger = new FunctionLedger(ledgerOf(scope), { place, scope });
       const make = async (): Promise<OperationRequest> => {
+        const made = quiet(makeRequest()); // Of what the code gives now, whatever it makes of it afterwards.
         await declared();
-        return makeRequest();
+        return await made;
       };
       try {
         return await perform(make, ledger);

@@ -1,10 +1,12 @@
 import { create } from "@bufbuild/protobuf";
+import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
 import { RollbackSchema } from "@pawl/proto/v1/rollback_pb.js";
 import type { TaskWait } from "@pawl/proto/v1/worker_service_pb.js";
 import { DefinitionInvalid, PawlError } from "../../errors.js";
 import type { Operation } from "../../operation.js";
 import type { RollbackOptions } from "../../workflow-context.js";
 import { buildOperationRequest, requireOptions } from "../operation-request.js";
+import { quiet } from "../quiet.js";
 import type { Steps } from "../steps.js";
 import { asError } from "../time.js";
 import { scopedName } from "./scopes.js";
@@ -53,9 +55,10 @@ export class Rollbacks {
   /** Records a rollback, one after the other. What is wrong with it fails the attempt. */
   async declare(call: RollbackCall, steps: Steps): Promise<void> {
     const before = this.#declaring;
+    const making = quiet(requestFor(call));
     const declaring = (async () => {
       await before;
-      await record(call, steps);
+      await record(call, await making, steps);
     })();
     this.#declaring = declaring.catch((error: unknown) => {
       const failure = asError(error);
@@ -76,9 +79,20 @@ export class Rollbacks {
   }
 }
 
-async function record({ operation, payload, options }: RollbackCall, steps: Steps): Promise<void> {
+async function requestFor({
+  operation,
+  payload,
+  options,
+}: RollbackCall): Promise<OperationRequest> {
   requireOptions(operation, options);
-  const request = await buildOperationRequest(operation, payload, options);
+  return await buildOperationRequest(operation, payload, options);
+}
+
+async function record(
+  { operation }: RollbackCall,
+  request: OperationRequest,
+  steps: Steps,
+): Promise<void> {
   const rollback = create(RollbackSchema, { operation: operation.name, target: request.target });
   if (request.key !== undefined) rollback.key = request.key;
   await steps.recordRollback({
