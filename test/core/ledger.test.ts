@@ -166,11 +166,11 @@ describe("an operation of scope NAMESPACE whose caller is gone", () => {
     scenario
       .when(perform("i2", SinkKind.OPAQUE))
       .records(overdue, reviewOpened({ known: expect.any(String) }))
-      .answering({ case: "review", operationKey: KEY, review: 0 });
+      .answering({ case: "review", operationKey: KEY, review: 0, keepsLease: false });
     scenario
       .when(perform("i3", SinkKind.OPAQUE))
       .isExisting()
-      .answering({ case: "review", operationKey: KEY, review: 0 });
+      .answering({ case: "review", operationKey: KEY, review: 0, keepsLease: false });
     const [review] = scenario.state.reviews;
     expect(review === undefined ? [] : legalChoices(scenario.state, review)).toEqual([
       ReviewChoice.DONE,

@@ -21,10 +21,10 @@ describe("docs/operate/running.md", () => {
   });
 
   it("lists the exit codes that pawl serve ends with", () => {
-    const { unavailable, ...ofServe } = exitCodes;
+    const { unavailable, unanswered, ...ofServe } = exitCodes;
     const told = readTable(page, "Start, stop, restart").map(([code]) => Number(code));
     expect(told).toEqual(Object.values(ofServe));
-    expect(unavailable).toBe(69);
+    expect([unavailable, unanswered]).toEqual([69, 75]);
   });
 
   it("tells when the disk is low, and when it is well again", () => {

@@ -32,7 +32,7 @@ export class AttemptState {
   #poison: PawlError | undefined;
   #isOver = false;
   #isReturned = false;
-  readonly #open = new Set<OpenCall>();
+  #open = new Set<OpenCall>();
   #isAsleep = false;
   #wasCalledAsleep = false;
 
@@ -132,6 +132,8 @@ export class AttemptState {
 
   /** The code of an earlier attempt goes on under this one. What it holds as its signal stays its signal. */
   wakeFrom(earlier: AttemptState): void {
+    // What it began and has not ended is still its own.
+    this.#open = earlier.#open;
     const controller = earlier.#controller;
     earlier.#controller = undefined;
     if (controller !== undefined) {

@@ -1,5 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import type { Observation, OperationRequest, Reconciliation } from "@pawl/proto/v1/operation_pb.js";
+import type {
+  AwaitReview,
+  Observation,
+  OperationRequest,
+  Reconciliation,
+} from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import {
   IntentItemSchema,
@@ -40,7 +45,11 @@ export class LeaseLedger implements Ledger {
     this.#options = options;
   }
 
-  async intend(intentId: string, operation: OperationRequest): Promise<TimedAnswer> {
+  async intend(
+    intentId: string,
+    operation: OperationRequest,
+    keepsLease = false,
+  ): Promise<TimedAnswer> {
     const { lease, stream, state } = this.#options;
     const { seenThrough } = state;
     const { handle, leaseVersion } = lease;
@@ -57,6 +66,7 @@ export class LeaseLedger implements Ledger {
             intentId,
             operation,
             seenThrough,
+            keepsLease,
           }),
         }),
         resolve,
@@ -103,11 +113,17 @@ export class LeaseLedger implements Ledger {
     key: string,
     ids: LookUpIds,
     reconciliation: Reconciliation,
+    keepsLease = false,
   ): Promise<TimedAnswer> {
-    return this.#timed(await this.#reconcileOnce(key, ids, reconciliation));
+    return this.#timed(await this.#reconcileOnce(key, ids, reconciliation, keepsLease));
   }
 
-  #reconcileOnce(key: string, ids: LookUpIds, reconciliation: Reconciliation): Promise<ItemAnswer> {
+  #reconcileOnce(
+    key: string,
+    ids: LookUpIds,
+    reconciliation: Reconciliation,
+    keepsLease: boolean,
+  ): Promise<ItemAnswer> {
     const { lease, stream } = this.#options;
     const { handle, leaseVersion } = lease;
     const { finding } = reconciliation;
@@ -125,6 +141,7 @@ export class LeaseLedger implements Ledger {
             key,
             ...ids,
             reconciliation,
+            keepsLease,
           }),
         }),
         resolve,
@@ -136,7 +153,7 @@ export class LeaseLedger implements Ledger {
     return wait(delayMs, this.#options.state.signal);
   }
 
-  awaitReview(reviewId: string, key: string): Promise<void> {
+  awaitReview({ reviewId, key }: AwaitReview): Promise<void> {
     const { lease, state } = this.#options;
     const reason = new AwaitingReview(reviewId, key);
     lease.isOver = true;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   AbsentSchema,
+  type AwaitReview,
   type IntentAnswer,
   type LookUp,
   type Observation,
@@ -47,19 +48,28 @@ export interface LookUpIds {
 
 /** The ledger as a performance needs it: under a lease, or without one. */
 export interface Ledger {
-  /** Records an intent. The same id is the same intent. */
-  intend(intentId: string, request: OperationRequest): Promise<TimedAnswer>;
+  /**
+   * Records an intent. The same id is the same intent.
+   *
+   * @param keepsLease Whether the task goes on under its lease when a person must decide. Default false.
+   */
+  intend(intentId: string, request: OperationRequest, keepsLease?: boolean): Promise<TimedAnswer>;
   /** Records how a call ended. Resolves when whatever follows may rely on it. */
   observe(key: string, intentId: string, observation: Observation): Promise<void>;
   /**
    * Records what a look-up found.
    * @throws PawlError PAWL_STALE_INTENT, PAWL_TOO_EARLY, PAWL_ILLEGAL_TRANSITION when it says nothing about the latest call.
    */
-  reconcile(key: string, ids: LookUpIds, reconciliation: Reconciliation): Promise<TimedAnswer>;
+  reconcile(
+    key: string,
+    ids: LookUpIds,
+    reconciliation: Reconciliation,
+    keepsLease?: boolean,
+  ): Promise<TimedAnswer>;
   /** Waits. Rejects when the performance is over meanwhile. */
   wait(delayMs: number): Promise<void>;
   /** A person must decide. Resolves when it is worth asking again; rejects when this performance does not wait for it. */
-  awaitReview(reviewId: string, key: string): Promise<void>;
+  awaitReview(review: AwaitReview): Promise<void>;
   /** The run is paused. Rejects: the performance goes on when the run does. */
   awaitResume(key: string): Promise<void>;
   /** Rejects when nothing may be done any more. Called before each call of the sink. */
@@ -126,7 +136,7 @@ export class Performance {
           timed = await this.#intend();
           break;
         case "review":
-          await this.#ledger.awaitReview(answer.value.reviewId, answer.value.key);
+          await this.#ledger.awaitReview(answer.value);
           timed = await this.#intend();
           break;
         case "paused":

@@ -1,4 +1,9 @@
-import type { Observation, OperationRequest, Reconciliation } from "@pawl/proto/v1/operation_pb.js";
+import type {
+  AwaitReview,
+  Observation,
+  OperationRequest,
+  Reconciliation,
+} from "@pawl/proto/v1/operation_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { NeedsReview } from "../call-errors.js";
 import { PawlError, WaitTimedOut } from "../errors.js";
@@ -87,7 +92,7 @@ export class UnaryLedger implements Ledger {
     return wait(delayMs, this.#unary.signal);
   }
 
-  awaitReview(reviewId: string, key: string): Promise<void> {
+  awaitReview({ reviewId, key }: AwaitReview): Promise<void> {
     const delayMs = this.#reviewBackoff.nextMs();
     return monotonicMs() + delayMs > this.#endsAtMs
       ? Promise.reject(new NeedsReview(reviewId, key))

@@ -9,7 +9,13 @@ export type IntentReply =
   | { readonly case: "reuse"; readonly operationKey: string }
   | { readonly case: "lookUp"; readonly operationKey: string; readonly notBeforeMs: number }
   | { readonly case: "wait"; readonly operationKey: string; readonly notBeforeMs: number }
-  | { readonly case: "review"; readonly operationKey: string; readonly review: number }
+  | {
+      readonly case: "review";
+      readonly operationKey: string;
+      readonly review: number;
+      /** True when the task goes on under its lease. */
+      readonly keepsLease: boolean;
+    }
   | { readonly case: "paused"; readonly operationKey: string }
   | { readonly case: "heldBack"; readonly operationKey: string }
   | {

@@ -25,6 +25,8 @@ export function describeSubject(subject: WaitSubject | DeclaredSubject, runNumbe
       return `signal ${"value" in subject ? subject.value.signal : subject.signal}`;
     case "update":
       return `update ${"value" in subject ? subject.value.update : subject.update}`;
+    case "review":
+      return `review ${"value" in subject ? subject.value.review : subject.review}`;
     case "input":
       return `input ${toHex("value" in subject ? subject.value.fingerprint : subject.fingerprint)}`;
     case undefined:
@@ -48,6 +50,8 @@ export function subjectKey({ subject }: Pick<WaitDeclarationShape, "subject">): 
       return `signal ${subject.value.signal}`;
     case "update":
       return `update ${subject.value.update}`;
+    case "review":
+      return `review:${subject.value.review}`;
     case "input":
       return `input ${subject.value.input}`;
     case "timer":

@@ -160,7 +160,7 @@ describe.each([
       .at(6000)
       .when(intend(2, "i2"))
       .records(...askingPerson(2))
-      .answering({ case: "review", operationKey, review: 0 })
+      .answering({ case: "review", operationKey, review: 0, keepsLease: false })
       .go();
     expect(state.tasks[0]).toMatchObject({ status: TaskStatus.NEEDS_REVIEW, usedAttempts: 0 });
     expect(state.reviews[0]).toMatchObject({ waitingTasks: [0], operation: 0 });
@@ -192,7 +192,7 @@ describe("an operation under review", () => {
     scenario
       .when(intend(1, "i2", { scope: OperationScope.RUN, lease: { task: 1, leaseVersion: 1 } }))
       .records(leaseEnded(1, 1, { reason: LeaseEndReason.REVIEW, next: TaskStatus.NEEDS_REVIEW }))
-      .answering({ case: "review", operationKey: ofRun.key, review: 0 });
+      .answering({ case: "review", operationKey: ofRun.key, review: 0, keepsLease: false });
     expect(scenario.state.reviews).toMatchObject([{ waitingTasks: [0, 1] }]);
     scenario.given(reviewResolved(ReviewChoice.RETRY));
     expect(scenario.state.tasks).toMatchObject([

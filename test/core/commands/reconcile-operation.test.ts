@@ -103,7 +103,7 @@ describe("ReconcileOperation", () => {
           next: TaskStatus.NEEDS_REVIEW,
         }),
       )
-      .answering({ case: "review", operationKey, review: 0 })
+      .answering({ case: "review", operationKey, review: 0, keepsLease: false })
       .go();
     expect(state.operations[0]?.status).toBe(NEEDS_REVIEW);
   });

@@ -42,6 +42,7 @@ export function intentOf(run: Run, move: Move): IntendOperation {
     settleMs: 2000,
     callTimeoutMs: 1000,
     seenThrough: 0,
+    keepsLease: move.which % 2 === 0,
     ...restsOn(run, move),
   };
 }
@@ -71,6 +72,7 @@ export function outcomeOf(
     intentId,
     lookedUpIntentId: move.stale === 0 ? (operation?.intentId ?? "i0") : "i-stale",
     finding: found(move),
+    keepsLease: move.which % 2 === 0,
   };
 }
 

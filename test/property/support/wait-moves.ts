@@ -34,6 +34,7 @@ export function suspensionOf(
     const subject = { case: "proposal", ofRun: 1, proposal } as const;
     waits.push({ name: "said", key: `${proposal}`, subject });
   }
+  waits.push(...reviewsOf(run, move));
   if (pick > 6) {
     waits.push({
       name: "late",
@@ -43,6 +44,16 @@ export function suspensionOf(
   }
   const progress = content === 1 ? payload("half") : undefined;
   return { seenThrough: stale === 0 ? run.eventCount : pick, waits, progress };
+}
+
+/** Now and then a wait for a decision. */
+function reviewsOf(run: Run, { pick, which }: Move): WaitFor[] {
+  if (which % 5 !== 3 || run.reviews.length === 0) {
+    return [];
+  }
+  const { number: review } = oneOf(run.reviews, pick);
+  const subject = { case: "review", review, incarnation: run.incarnation } as const;
+  return [{ name: "review", key: `${review}`, subject }];
 }
 
 /** Waits for the answer of another run, or for the end of a child. */

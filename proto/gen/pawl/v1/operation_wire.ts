@@ -640,6 +640,7 @@ export function decodeWait(bytes: Uint8Array): WaitShape {
 export interface AwaitReviewShape {
   reviewId: string;
   key: string;
+  keepsLease: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.AwaitReview`. */
@@ -652,12 +653,17 @@ export function writeAwaitReview(w: WireWriter, m: AwaitReviewShape): void {
     w.tag(18);
     w.string(m.key);
   }
+  if (m.keepsLease) {
+    w.tag(24);
+    w.bool(m.keepsLease);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.AwaitReview` up to `end`, which is the reader's limit. */
 export function readAwaitReview(r: WireReader, end: number): AwaitReviewShape {
   let reviewId: string = "";
   let key: string = "";
+  let keepsLease: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -667,6 +673,9 @@ export function readAwaitReview(r: WireReader, end: number): AwaitReviewShape {
       case 18:
         key = r.string();
         break;
+      case 24:
+        keepsLease = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -674,6 +683,7 @@ export function readAwaitReview(r: WireReader, end: number): AwaitReviewShape {
   return {
     reviewId,
     key,
+    keepsLease,
   };
 }
 

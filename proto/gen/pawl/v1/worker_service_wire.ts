@@ -1192,6 +1192,50 @@ export function decodeCallOutcome(bytes: Uint8Array): CallOutcomeShape {
   return readCallOutcome(r, r.limit);
 }
 
+/** A plain `pawl.v1.ReviewOutcome`; its fields are described in worker_service_pb.ts. */
+export interface ReviewOutcomeShape {
+  reviewId: string;
+}
+
+/** Appends the fields of a `pawl.v1.ReviewOutcome`. */
+export function writeReviewOutcome(w: WireWriter, m: ReviewOutcomeShape): void {
+  if (m.reviewId !== "") {
+    w.tag(10);
+    w.string(m.reviewId);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ReviewOutcome` up to `end`, which is the reader's limit. */
+export function readReviewOutcome(r: WireReader, end: number): ReviewOutcomeShape {
+  let reviewId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reviewId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reviewId,
+  };
+}
+
+/** Encodes a `pawl.v1.ReviewOutcome` into bytes of its own. */
+export function encodeReviewOutcome(m: ReviewOutcomeShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeReviewOutcome(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ReviewOutcome`; its bytes fields are views of `bytes`. */
+export function decodeReviewOutcome(bytes: Uint8Array): ReviewOutcomeShape {
+  const r = new WireReader(bytes);
+  return readReviewOutcome(r, r.limit);
+}
+
 /** A plain `pawl.v1.WaitOutcome`; its fields are described in worker_service_pb.ts. */
 export interface WaitOutcomeShape {
   name: string;
@@ -1208,6 +1252,7 @@ export interface WaitOutcomeShape {
     | { case: "obligation"; value: ObligationOutcomeShape }
     | { case: "child"; value: ChildOutcomeShape }
     | { case: "update"; value: UpdateOutcomeShape }
+    | { case: "review"; value: ReviewOutcomeShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1279,6 +1324,13 @@ export function writeWaitOutcome(w: WireWriter, m: WaitOutcomeShape): void {
       w.end(at);
       break;
     }
+    case "review": {
+      w.tag(98);
+      const at = w.begin();
+      writeReviewOutcome(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -1344,6 +1396,10 @@ export function readWaitOutcome(r: WireReader, end: number): WaitOutcomeShape {
         break;
       case 90:
         outcome = { case: "update", value: readUpdateOutcome(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 98:
+        outcome = { case: "review", value: readReviewOutcome(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -1908,6 +1964,7 @@ export interface IntentItemShape {
   intentId: string;
   operation?: OperationRequestShape | undefined;
   seenThrough: number;
+  keepsLease: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.IntentItem`. */
@@ -1938,6 +1995,10 @@ export function writeIntentItem(w: WireWriter, m: IntentItemShape): void {
     w.tag(48);
     w.varint32(m.seenThrough);
   }
+  if (m.keepsLease) {
+    w.tag(56);
+    w.bool(m.keepsLease);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.IntentItem` up to `end`, which is the reader's limit. */
@@ -1948,6 +2009,7 @@ export function readIntentItem(r: WireReader, end: number): IntentItemShape {
   let intentId: string = "";
   let operation: OperationRequestShape | undefined;
   let seenThrough: number = 0;
+  let keepsLease: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1970,6 +2032,9 @@ export function readIntentItem(r: WireReader, end: number): IntentItemShape {
       case 48:
         seenThrough = r.varint32();
         break;
+      case 56:
+        keepsLease = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -1981,6 +2046,7 @@ export function readIntentItem(r: WireReader, end: number): IntentItemShape {
     intentId,
     operation,
     seenThrough,
+    keepsLease,
   };
 }
 
@@ -2123,6 +2189,7 @@ export interface ReconciliationItemShape {
   intentId: string;
   reconciliation?: ReconciliationShape | undefined;
   lookedUpIntentId: string;
+  keepsLease: boolean;
 }
 
 /** Appends the fields of a `pawl.v1.ReconciliationItem`. */
@@ -2157,6 +2224,10 @@ export function writeReconciliationItem(w: WireWriter, m: ReconciliationItemShap
     w.tag(58);
     w.string(m.lookedUpIntentId);
   }
+  if (m.keepsLease) {
+    w.tag(64);
+    w.bool(m.keepsLease);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ReconciliationItem` up to `end`, which is the reader's limit. */
@@ -2168,6 +2239,7 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
   let intentId: string = "";
   let reconciliation: ReconciliationShape | undefined;
   let lookedUpIntentId: string = "";
+  let keepsLease: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2193,6 +2265,9 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
       case 58:
         lookedUpIntentId = r.string();
         break;
+      case 64:
+        keepsLease = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -2205,6 +2280,7 @@ export function readReconciliationItem(r: WireReader, end: number): Reconciliati
     intentId,
     reconciliation,
     lookedUpIntentId,
+    keepsLease,
   };
 }
 
@@ -3299,6 +3375,50 @@ export function decodeChildWait(bytes: Uint8Array): ChildWaitShape {
   return readChildWait(r, r.limit);
 }
 
+/** A plain `pawl.v1.ReviewWait`; its fields are described in worker_service_pb.ts. */
+export interface ReviewWaitShape {
+  reviewId: string;
+}
+
+/** Appends the fields of a `pawl.v1.ReviewWait`. */
+export function writeReviewWait(w: WireWriter, m: ReviewWaitShape): void {
+  if (m.reviewId !== "") {
+    w.tag(10);
+    w.string(m.reviewId);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.ReviewWait` up to `end`, which is the reader's limit. */
+export function readReviewWait(r: WireReader, end: number): ReviewWaitShape {
+  let reviewId: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reviewId = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reviewId,
+  };
+}
+
+/** Encodes a `pawl.v1.ReviewWait` into bytes of its own. */
+export function encodeReviewWait(m: ReviewWaitShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeReviewWait(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.ReviewWait`; its bytes fields are views of `bytes`. */
+export function decodeReviewWait(bytes: Uint8Array): ReviewWaitShape {
+  const r = new WireReader(bytes);
+  return readReviewWait(r, r.limit);
+}
+
 /** A plain `pawl.v1.TaskWait`; its fields are described in worker_service_pb.ts. */
 export interface TaskWaitShape {
   name: string;
@@ -3311,6 +3431,7 @@ export interface TaskWaitShape {
     | { case: "obligation"; value: ObligationWaitShape }
     | { case: "child"; value: ChildWaitShape }
     | { case: "update"; value: UpdateWaitShape }
+    | { case: "review"; value: ReviewWaitShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3367,6 +3488,13 @@ export function writeTaskWait(w: WireWriter, m: TaskWaitShape): void {
       w.end(at);
       break;
     }
+    case "review": {
+      w.tag(74);
+      const at = w.begin();
+      writeReviewWait(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3413,6 +3541,10 @@ export function readTaskWait(r: WireReader, end: number): TaskWaitShape {
         break;
       case 66:
         subject = { case: "update", value: readUpdateWait(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        subject = { case: "review", value: readReviewWait(r, r.enter()) };
         r.leave(end);
         break;
       case 162:

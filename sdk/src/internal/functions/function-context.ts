@@ -31,6 +31,7 @@ import type { Steps, StepToMake } from "../steps.js";
 import { wallMs } from "../time.js";
 import type { WaitCall } from "../waits.js";
 import type { ItemAnswer } from "../work-item.js";
+import { awaitReview } from "./await-review.js";
 import { callHandle } from "./call-handle.js";
 import { type CallMade, callTask, makeCall } from "./call-task.js";
 import { Calls } from "./calls.js";
@@ -68,6 +69,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     ledgerOf: (scope) => this.ledgerOf(scope),
     declared: () => this.rollbacks.declared(),
     isUndoing: () => this.undoing !== undefined,
+    awaitReview: (reviewId) => awaitReview(this.#turns, reviewId),
     doubted: (error) => {
       this.doubted ??= error;
     },

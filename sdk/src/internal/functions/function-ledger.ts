@@ -1,4 +1,5 @@
 import type {
+  AwaitReview,
   IntentAnswer,
   Observation,
   OperationRequest,
@@ -14,6 +15,8 @@ export interface FunctionLedgerParts {
   /** Where the outcome stands among all that the function is given. */
   readonly place: Place;
   readonly scope: PerformOptions["scope"];
+  /** Waits until a person has decided about one in doubt, while the rest of the function goes on. Undefined: nothing else of it may go on. */
+  readonly awaitReview: ((reviewId: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -21,16 +24,27 @@ export interface FunctionLedgerParts {
  * given: what it says must not race with what else was recorded.
  */
 export class FunctionLedger implements Ledger {
-  readonly #ledger: Ledger;
+  readonly #ledgerNow: () => Ledger;
+  readonly #awaitReview: FunctionLedgerParts["awaitReview"];
   readonly #place: Place;
   /** An operation that belongs to no run tells nothing of the order in this one. */
   readonly #isOfRun: boolean;
   #isSettled = false;
 
-  constructor(ledger: Ledger, { place, scope }: FunctionLedgerParts) {
-    this.#ledger = ledger;
+  /** @param ledger The one below, which is another one when the function goes on under another lease. */
+  constructor(ledger: () => Ledger, { place, scope, awaitReview }: FunctionLedgerParts) {
+    this.#ledgerNow = ledger;
+    this.#awaitReview = scope === "namespace" ? undefined : awaitReview;
     this.#place = place;
     this.#isOfRun = scope !== "namespace";
+  }
+
+  get #ledger(): Ledger {
+    return this.#ledgerNow();
+  }
+
+  get #keepsLease(): boolean {
+    return this.#awaitReview !== undefined;
   }
 
   /** True once there is an outcome that stays. */
@@ -40,7 +54,7 @@ export class FunctionLedger implements Ledger {
 
   async intend(intentId: string, request: OperationRequest): Promise<TimedAnswer> {
     this.#place.hold();
-    return this.#take(await this.#ledger.intend(intentId, request));
+    return this.#take(await this.#ledger.intend(intentId, request, this.#keepsLease));
   }
 
   async observe(key: string, intentId: string, observation: Observation): Promise<void> {
@@ -58,7 +72,7 @@ export class FunctionLedger implements Ledger {
     reconciliation: Reconciliation,
   ): Promise<TimedAnswer> {
     this.#place.hold();
-    return this.#take(await this.#ledger.reconcile(key, ids, reconciliation));
+    return this.#take(await this.#ledger.reconcile(key, ids, reconciliation, this.#keepsLease));
   }
 
   #take(timed: TimedAnswer): TimedAnswer {
@@ -83,8 +97,11 @@ export class FunctionLedger implements Ledger {
     return this.#ledger.wait(delayMs);
   }
 
-  awaitReview(reviewId: string, key: string): Promise<void> {
-    return this.#ledger.awaitReview(reviewId, key);
+  awaitReview(review: AwaitReview): Promise<void> {
+    const wait = this.#awaitReview;
+    return review.keepsLease && wait !== undefined
+      ? wait(review.reviewId)
+      : this.#ledger.awaitReview(review);
   }
 
   awaitResume(key: string): Promise<void> {

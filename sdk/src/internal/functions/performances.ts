@@ -24,6 +24,8 @@ export interface PerformancesParts {
   /** Resolves when what was said about rollbacks is on its way. */
   readonly declared: () => Promise<void>;
   readonly isUndoing: () => boolean;
+  /** Waits for the resolution of a review, while the function does what else it has to do. */
+  readonly awaitReview: (reviewId: string) => Promise<void>;
   /** Told of what ended without an outcome that stays. */
   readonly doubted: (error: unknown) => void;
 }
@@ -49,13 +51,13 @@ export class Performances {
 
   perform<Result>(call: PerformanceCall<Result>): Promise<Result> {
     const { operation, options, makeRequest, perform } = call;
-    const { own, recordedStep, ledgerOf, declared, isUndoing, doubted } = this.#parts;
+    const { own, recordedStep, declared, isUndoing, doubted } = this.#parts;
     const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
     const name = scopedName(`$order/${scope}`, operation.name);
     const recorded = recordedStep(name, key);
     return own(async (place) => {
       place.hold();
-      const ledger = new FunctionLedger(ledgerOf(scope), { place, scope });
+      const ledger = this.#ledgerAt(place, scope);
       const make = async (): Promise<OperationRequest> => {
         const made = quiet(makeRequest()); // Of what the code gives now, whatever it makes of it afterwards.
         await declared();
@@ -75,6 +77,15 @@ export class Performances {
         }
       }
     }, recorded);
+  }
+
+  #ledgerAt(place: Place, scope: PerformOptions["scope"]): FunctionLedger {
+    const { ledgerOf, isUndoing, awaitReview } = this.#parts;
+    return new FunctionLedger(() => ledgerOf(scope), {
+      place,
+      scope,
+      awaitReview: isUndoing() ? undefined : awaitReview,
+    });
   }
 
   #isFirst(name: string, key: string | undefined): boolean {

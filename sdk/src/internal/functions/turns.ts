@@ -186,6 +186,16 @@ export class Turns implements Waiting, PlaceTurns {
     return asked.given.promise;
   }
 
+  /** Something of the function's own waits for something that ends outside, and does nothing until then. */
+  async askAside(asking: Asking): Promise<WaitOutcome> {
+    this.#running--;
+    try {
+      return await this.ask(asking);
+    } finally {
+      this.#running++;
+    }
+  }
+
   /** What has not ended, is wanted, and asks something of others. */
   get forgotten(): string[] {
     return [...this.#asked.values()].flatMap(({ what, isWanted, hasEnded }) =>

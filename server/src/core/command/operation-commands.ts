@@ -29,6 +29,8 @@ export interface IntendOperation {
   readonly seenThrough: number;
   /** True: it undoes something; absent: no. */
   readonly rollback?: boolean;
+  /** True: when a person must decide, the lease stays and the task goes on beside the review; absent: the lease ends. */
+  readonly keepsLease?: boolean;
   /** Number of the proposal that the call rests on; absent: none is expected. */
   readonly proposal?: number | undefined;
   /** Number of the aggregate that the id of that proposal names. */
@@ -75,4 +77,6 @@ export interface ReconcileOperation {
   /** The call that was looked up: a finding about an earlier one is refused. */
   readonly lookedUpIntentId: string;
   readonly finding: Finding;
+  /** As in `IntendOperation`. */
+  readonly keepsLease?: boolean;
 }

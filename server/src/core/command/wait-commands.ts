@@ -16,6 +16,8 @@ export type WaitSubject =
   | { readonly case: "obligation"; readonly obligation: number }
   /** The end of a child, by the number of the obligation that started it. */
   | { readonly case: "child"; readonly obligation: number }
+  /** The decision about an operation in doubt, by the number of its review and the incarnation that this is of. */
+  | { readonly case: "review"; readonly review: number; readonly incarnation: number }
   | SignalToWaitFor
   | UpdateToWaitFor
   | InputToAskFor;

@@ -1,4 +1,5 @@
 import type { WaitDeclarationShape } from "@pawl/proto/log/v1/event_wire.js";
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { WaitFor, WaitSubject } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { limits } from "../limits.js";
@@ -46,6 +47,13 @@ export function declareWait(
       actual: `about obligation ${subject.obligation}, which the run does not have`,
     };
   }
+  if (subject.case === "review" && !isReviewOfOperation(run, subject)) {
+    return {
+      reason: "undeclarable",
+      expected: "about a review of an operation of its run",
+      actual: `about review ${subject.review} of incarnation ${subject.incarnation}, which is none`,
+    };
+  }
   const dueAtMs = dueTime(subject, nowMs);
   if (dueAtMs > nowMs + limits.timeoutMsMax) {
     const expected = `a time at most ${limits.timeoutMsMax} ms ahead`;
@@ -77,6 +85,8 @@ function declareSubject(subject: WaitSubject, nextInput: number): WaitDeclaratio
       return { case: "child", value: { obligation: subject.obligation } };
     case "obligation":
       return { case: "obligation", value: { obligation: subject.obligation } };
+    case "review":
+      return { case: "review", value: { review: subject.review } };
     case "input": {
       const { question, addressee, schema, fingerprint } = subject;
       return {
@@ -97,6 +107,8 @@ function dueTime(subject: WaitSubject, nowMs: number): number {
     case "child":
     case "obligation":
       return 0; // The kernel goes on until there is an answer.
+    case "review":
+      return 0; // People take the time that they need.
     case "signal":
     case "update":
       return subject.timeoutMs === undefined ? 0 : pointOf(nowMs + subject.timeoutMs);
@@ -112,6 +124,15 @@ function isOwn(run: Run, number: number): boolean {
 
 function isChild(run: Run, number: number): boolean {
   return isOwn(run, number) && run.obligations[number]?.declaration.order.case === "child";
+}
+
+function isReviewOfOperation(
+  run: Run,
+  { review, incarnation }: Extract<WaitSubject, { case: "review" }>,
+): boolean {
+  return (
+    incarnation === run.incarnation && run.reviews[review]?.subject === ReviewSubject.OPERATION
+  );
 }
 
 function pointOf(atMs: number): number {

@@ -9,6 +9,7 @@ import { holds } from "../lease-standing.js";
 import { fingerprintConflict, illegalTransition, notFound } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { isSettled, operationStatusName } from "../transitions.js";
+import { endReviewWaits } from "./end-review-waits.js";
 
 /**
  * Records how a call ended. It is taken also when the lease is gone or the run is over: then it changes no task. A result
@@ -81,6 +82,7 @@ function observe(run: Run, operation: Operation, command: ObserveOperation): Eve
       ? operation.status !== OperationStatus.INTENDED
       : task === undefined || !holds(task, operation.leaseVersion);
   const events: EventBody[] = [
+    ...endReviewWaits(run, operation.openReview),
     {
       case: "operationObserved",
       value: {

@@ -8,7 +8,7 @@ import type { FoundTask } from "./find.js";
 
 /** What the policies about a known operation need besides run and operation. */
 export interface IntentParts {
-  readonly command: Pick<IntendOperation, "intentId" | "lease" | "seenThrough">;
+  readonly command: Pick<IntendOperation, "intentId" | "lease" | "seenThrough" | "keepsLease">;
   readonly found: FoundTask | undefined;
   readonly ctx: DecideContext;
 }

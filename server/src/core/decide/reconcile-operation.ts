@@ -63,7 +63,7 @@ export function decideReconcileOperation(
     });
   }
   const parts: IntentParts = {
-    command: { intentId: command.intentId, lease: command.lease, seenThrough: 0 },
+    command: { ...command, seenThrough: 0 },
     found,
     ctx,
   };

@@ -1,11 +1,17 @@
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { tasksOfReview } from "../awaited-review.js";
 import type { ResolveReview } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
+import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { fingerprintConflict, illegalTransition, notFound, staleVersion } from "../rejection.js";
 import { legalChoices } from "../review-choices.js";
-import type { Review, Run } from "../state.js";
+import { type Review, type Run, taskVersion } from "../state.js";
+import { isTaskClosed } from "../transitions.js";
+import { doubtOpenCalls } from "./doubts.js";
+import { endReviewWaits } from "./end-review-waits.js";
 
 const choiceNames: Readonly<Record<ReviewChoice, string>> = {
   [ReviewChoice.UNSPECIFIED]: "unspecified",
@@ -56,21 +62,56 @@ export function decideResolveReview(
       retryAfterMs: waitMs,
     });
   }
-  return accept(
-    [
-      {
-        case: "reviewResolved",
-        value: {
-          review: review.number,
-          choice: command.choice,
-          result: command.result,
-          reason: command.reason,
-          principal: ctx.principal,
-        },
+  const resolved: EventBody = {
+    case: "reviewResolved",
+    value: {
+      review: review.number,
+      choice: command.choice,
+      result: command.result,
+      reason: command.reason,
+      principal: ctx.principal,
+    },
+  };
+  const failed = command.choice === ReviewChoice.FAIL ? failBeside(run, review, command, ctx) : [];
+  return accept([...endReviewWaits(run, review.number), resolved, ...failed], {
+    existing: false,
+    review,
+  });
+}
+
+/** Fails the tasks that go on beside the review: those that do nothing else meanwhile are failed by its resolution. */
+function failBeside(
+  run: Run,
+  review: Review,
+  { reason }: ResolveReview,
+  { principal }: DecideContext,
+): EventBody[] {
+  if (review.subject !== ReviewSubject.OPERATION) {
+    return [];
+  }
+  return tasksOfReview(run, review).flatMap((number) => {
+    const task = run.tasks[number];
+    if (
+      task === undefined ||
+      isTaskClosed(task.status) ||
+      task.status === TaskStatus.NEEDS_REVIEW ||
+      task.status === TaskStatus.BLOCKED
+    ) {
+      return [];
+    }
+    const changed: EventBody = {
+      case: "taskChanged",
+      value: {
+        task: number,
+        expectedVersion: taskVersion(run, task),
+        digest: new Uint8Array(0),
+        reason,
+        principal,
+        change: { case: "failed", value: {} },
       },
-    ],
-    { existing: false, review },
-  );
+    };
+    return [...doubtOpenCalls(run, number, task.leaseVersion), changed];
+  });
 }
 
 function answerResolved(review: Review, command: ResolveReview, ctx: DecideContext): Decision {

@@ -6,7 +6,7 @@ import { accept, acceptExisting, type Decision } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { mustStop } from "../lease-standing.js";
 import { isApprovalOver } from "../proposals.js";
-import type { Operation, Run } from "../state.js";
+import type { Operation, Run, Task } from "../state.js";
 import { doubtOpenCalls } from "./doubts.js";
 import { openReview } from "./open-review.js";
 import { type IntentParts, proceedAgain } from "./proceed.js";
@@ -84,7 +84,7 @@ function isInsideKeyWindow(operation: Operation, nowMs: number): boolean {
   return sinkKind === SinkKind.IDEMPOTENT && nowMs + callTimeoutMs + settleMs <= keyWindowEndsMs;
 }
 
-/** Opens a review after `before`, and gives the lease back while the task waits for it. */
+/** Opens a review after `before`; see `waitForReview`. */
 export function askPerson(
   run: Run,
   operation: Operation,
@@ -103,7 +103,10 @@ export function askPerson(
   });
 }
 
-/** Gives the lease back while the task waits for a review, after `before`. */
+/**
+ * Says that a person must decide, after `before`. The task gives its lease back and waits for that, unless its worker goes on with the rest of it: it then waits for the
+ * review like for anything else.
+ */
 export function waitForReview(
   run: Run,
   operation: Operation,
@@ -112,7 +115,8 @@ export function waitForReview(
 ): Decision {
   const { found, command } = parts;
   const events = [...wait.before];
-  if (found !== undefined && command.lease !== undefined) {
+  const keepsLease = found !== undefined && goesOn(run, found.task, parts);
+  if (found !== undefined && command.lease !== undefined && !keepsLease) {
     const { task } = found;
     const isCancelled = mustStop(run, task);
     events.push(
@@ -141,8 +145,19 @@ export function waitForReview(
     case: "review",
     operationKey: operation.declaration.key,
     review: wait.review,
+    keepsLease,
   } as const;
   return accept(events, { existing: events.length === 0, intent });
+}
+
+/** What was asked to stop waits for nobody, and what rolls back does nothing else meanwhile. */
+function goesOn(run: Run, task: Task, { command }: IntentParts): boolean {
+  return (
+    command.keepsLease === true &&
+    command.lease !== undefined &&
+    !mustStop(run, task) &&
+    task.rollsBack === undefined
+  );
 }
 
 /** The operation under review is doubted by its own event already. */

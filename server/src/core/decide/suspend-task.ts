@@ -187,6 +187,9 @@ class WaitPlan {
     if (subject.case === "obligation") {
       return answerOf(this.#run, subject.value.obligation);
     }
+    if (subject.case === "review") {
+      return endOfReview(this.#run, subject.value.review);
+    }
     const signal = this.#takeSignal(declaration);
     return signal === undefined
       ? undefined
@@ -220,6 +223,14 @@ function endOfChild(run: Run, number: number): Omit<Ending, "wait"> | undefined 
   }
   const atMs = child.ended === undefined ? child.settledAtMs : child.endedAtMs;
   return { atMs, outcome: { case: "child", value: { obligation: number } } };
+}
+
+/** A decision that is there already. */
+function endOfReview(run: Run, number: number): Omit<Ending, "wait"> | undefined {
+  const resolvedAtMs = run.reviews[number]?.resolvedAtMs ?? 0;
+  return resolvedAtMs === 0
+    ? undefined
+    : { atMs: resolvedAtMs, outcome: { case: "review", value: { review: number } } };
 }
 
 /** The answer of another run that is there already. */

@@ -1,6 +1,7 @@
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run, Task, Wait } from "../state.js";
 import { explainAwaited } from "./explain-proposal.js";
+import { explainOperationReview } from "./explain-review.js";
 import { formatLength } from "./format-length.js";
 
 /** Most waits that are told. */
@@ -52,6 +53,8 @@ function explainOne(run: Run, { declaration }: Wait, nowMs: number, runNumber: n
       const { runId = "" } = run.obligations[subject.value.obligation]?.declaration ?? {};
       return `until run "${runId}" has answered`;
     }
+    case "review":
+      return `for a person: ${explainOperationReview(run, subject.value.review)}`;
     case "signal":
       return `for signal "${subject.value.signal}"${dueAtMs === 0 ? "" : ` (at most ${left})`}`;
     case "update":

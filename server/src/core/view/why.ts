@@ -1,13 +1,14 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { awaitedReview } from "../awaited-review.js";
 import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Review, Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainDeadline, explainTimedOut } from "./explain-deadline.js";
+import { explainOperationReview } from "./explain-review.js";
 import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
 
@@ -128,8 +129,7 @@ function explainOpenRun(run: Run, from: Standpoint): string {
   if (run.pause !== undefined) {
     return explainPause(run, run.pause, from.nowMs);
   }
-  const status = telling.find((each) => run.tasks.some((open) => open.status === each));
-  const task = run.tasks.find((each) => each.status === status);
+  const task = taskToTell(run);
   if (task === undefined) {
     return "It is about to end.";
   }
@@ -145,6 +145,13 @@ function explainOpenRun(run: Run, from: Standpoint): string {
         ? `It is being stopped. ${run.cancelReason} `
         : `Cancellation was requested${reasonOf(run.cancelReason)}. `;
   return `${cancelled}${sentence}${more}.`;
+}
+
+function taskToTell(run: Run): Task | undefined {
+  const needsPerson = (task: Task): boolean =>
+    task.status === TaskStatus.NEEDS_REVIEW || awaitedReview(run, task) !== undefined;
+  const status = telling.find((each) => run.tasks.some((open) => open.status === each));
+  return run.tasks.find(needsPerson) ?? run.tasks.find((each) => each.status === status);
 }
 
 function explainPause(run: Run, pause: RunPause, nowMs: number): string {
@@ -176,13 +183,21 @@ function explainTask(run: Run, task: Task, from: Standpoint): string {
       return `${name} ${explainWaits(run, task, nowMs, runNumber)}`;
     case TaskStatus.LEASED:
       return !mustStop(run, task)
-        ? `${name}${undoing(run, task)} has run at worker "${task.worker}" for ${formatLength(nowMs - task.leasedAtMs)} (attempt ${task.attempt} of ${attemptsMax})`
+        ? `${name}${undoing(run, task)} has run at worker "${task.worker}" for ${formatLength(nowMs - task.leasedAtMs)} (attempt ${task.attempt} of ${attemptsMax})${besideReview(run, task)}`
         : `${name} was told to stop, and worker "${task.worker}" may still clean up`;
     case TaskStatus.READY:
       return `${name}${undoing(run, task)} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
     default:
       return `${name} waits until ${explainNeeds(run, task)}`;
   }
+}
+
+/** Says that a task which runs waits for a person as well. */
+function besideReview(run: Run, task: Task): string {
+  const review = awaitedReview(run, task);
+  return review === undefined
+    ? ""
+    : `, and waits for a person: ${explainOperationReview(run, review.number)}`;
 }
 
 /** Says what a task rolls back. */
@@ -230,10 +245,7 @@ function explainReview(run: Run, task: Task): string {
   if (review?.subject === ReviewSubject.TASK) {
     return explainTaskReview(run, task, review);
   }
-  const operation = review === undefined ? undefined : run.operations[review.operation];
-  return operation?.status === OperationStatus.NEEDS_REVIEW
-    ? `nobody knows whether operation "${operation.declaration.name}" took effect; look at the sink and resolve its review`
-    : "resolve its review";
+  return explainOperationReview(run, review?.number);
 }
 
 function explainTaskReview(run: Run, task: Task, { returned }: Review): string {

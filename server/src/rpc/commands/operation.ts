@@ -39,6 +39,8 @@ export interface IntentParts {
   readonly seenThrough: number;
   /** Undefined in scope NAMESPACE. */
   readonly lease: OperationLease | undefined;
+  /** Whether the lease stays when a person must decide. Default false. */
+  readonly keepsLease?: boolean;
   /** The `json` digest of the content when it was computed elsewhere. */
   readonly digest?: JsonDigest | undefined;
   /** The content as it is to be recorded, when it is a reference. */
@@ -82,6 +84,7 @@ export function intentCommand(parts: IntentParts): IntendOperation {
     callTimeoutMs: callTimeoutOf(operation),
     seenThrough: parts.seenThrough,
     rollback: operation.rollback,
+    ...(parts.keepsLease === true ? { keepsLease: true } : {}),
     ...readProposal(operation.proposalId, "operation.proposal_id"),
     guards: readGuardValues(operation.guards),
   };

@@ -10,6 +10,7 @@ import { limits } from "../../core/limits.js";
 import { sha256 } from "../../log/sha256.js";
 import { badField } from "../refusals.js";
 import { requireCount, requireId, requireNumber, requireText } from "../validate/fields.js";
+import { parsePartId } from "../views/part-id.js";
 import { parseProposalId } from "../views/proposal-id.js";
 
 /** What a task is suspended with. */
@@ -100,10 +101,14 @@ function subjectOf({ subject }: TaskWaitShape, field: string): WaitSubject {
       return { case: "obligation", obligation: subject.value.obligation };
     case "child":
       return { case: "child", obligation: subject.value.obligation };
+    case "review": {
+      const { part: review, incarnation } = parsePartId("review", subject.value.reviewId);
+      return { case: "review", review, incarnation };
+    }
     default:
       throw badField(
         `${field}.subject`,
-        "one of timer, signal, update, input, proposal, obligation, child",
+        "one of timer, signal, update, input, proposal, obligation, child, review",
         "absent",
       );
   }

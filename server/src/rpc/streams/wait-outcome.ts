@@ -114,6 +114,10 @@ function outcomeOf(
       return { case: "child", value: childOutcome(run, outcome.value.obligation) };
     case "obligation":
       return { case: "obligation", value: obligationOutcome(run, outcome.value.obligation) };
+    case "review": {
+      const reviewId = partId(runNumber, outcome.value.review, run.incarnation);
+      return { case: "review", value: { reviewId } };
+    }
     case "inputGiven": {
       const { subject } = declaration;
       const number = subject.case === "input" ? subject.value.input : -1;

@@ -95,6 +95,7 @@ function leaseOrder(
         operation,
         seenThrough,
         lease: { task, leaseVersion },
+        keepsLease: work.item.keepsLease,
         digest: prepared?.digest,
         admitted: prepared?.admitted,
       });
@@ -116,6 +117,7 @@ function leaseOrder(
           intentId,
           lookedUpIntentId,
           finding: findingOf(reconciliation, prepared?.admitted),
+          keepsLease: work.item.keepsLease,
         },
       };
     }

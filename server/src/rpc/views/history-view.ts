@@ -291,6 +291,8 @@ function endWord(end: WaitEnd): string {
       return "another run has answered";
     case "child":
       return "a child has ended, or could not be started";
+    case "review":
+      return "its review is resolved";
     case undefined:
       return "for a reason that this version does not know";
   }

@@ -66,7 +66,10 @@ function answerOf(operation: Operation | undefined, reply: IntentReply, ids: Ids
       return { case: "awaiting", value };
     }
     case "review":
-      return { case: "review", value: { reviewId: ids.ofReview(reply.review), key } };
+      return {
+        case: "review",
+        value: { reviewId: ids.ofReview(reply.review), key, keepsLease: reply.keepsLease },
+      };
   }
 }
 

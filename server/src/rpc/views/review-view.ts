@@ -7,7 +7,8 @@ import {
 } from "@pawl/proto/v1/review_pb.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import { legalChoices } from "../../core/review-choices.js";
-import type { Run, Task } from "../../core/state.js";
+import type { Review, Run, Task } from "../../core/state.js";
+import { isTaskClosed } from "../../core/transitions.js";
 import { partId } from "./part-id.js";
 import { timestampView } from "./payload-view.js";
 
@@ -25,7 +26,7 @@ export function reviewView(
   const resolvedAt = timestampView(review.resolvedAtMs);
   const isAboutOperation = review.subject === ReviewSubject.OPERATION;
   const isAboutTask = review.subject === ReviewSubject.TASK;
-  const [waiting] = isAboutTask ? [review.task] : review.waitingTasks;
+  const [waiting] = isAboutTask ? [review.task] : waitingFor(run, review);
   const task = waiting === undefined ? undefined : run.tasks[waiting];
   return {
     reviewId: partId(runNumber, number, run.incarnation),
@@ -46,6 +47,15 @@ export function reviewView(
     ...(openedAt === undefined ? {} : { openedAt }),
     ...(resolvedAt === undefined ? {} : { resolvedAt }),
   };
+}
+
+/** A task that goes on beside a review of its operation waits for it as well, once it has nothing else to do. */
+function waitingFor(run: Run, review: Review): readonly number[] {
+  const task = run.tasks[review.task];
+  const isBeside = run.kind === "run" && task !== undefined && !isTaskClosed(task.status);
+  return review.resolvedAtMs === 0 && isBeside && review.waitingTasks.length === 0
+    ? [review.task]
+    : review.waitingTasks;
 }
 
 function failuresOf({ trouble }: Task): MessageInitShape<typeof FailedAttemptSchema>[] {

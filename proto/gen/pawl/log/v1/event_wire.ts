@@ -3868,6 +3868,50 @@ export function decodeObligationSubject(bytes: Uint8Array): ObligationSubjectSha
   return readObligationSubject(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ReviewAwaited`; its fields are described in event_pb.ts. */
+export interface ReviewAwaitedShape {
+  review: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ReviewAwaited`. */
+export function writeReviewAwaited(w: WireWriter, m: ReviewAwaitedShape): void {
+  if (m.review !== 0) {
+    w.tag(8);
+    w.varint32(m.review);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ReviewAwaited` up to `end`, which is the reader's limit. */
+export function readReviewAwaited(r: WireReader, end: number): ReviewAwaitedShape {
+  let review: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        review = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    review,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ReviewAwaited` into bytes of its own. */
+export function encodeReviewAwaited(m: ReviewAwaitedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeReviewAwaited(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ReviewAwaited`; its bytes fields are views of `bytes`. */
+export function decodeReviewAwaited(bytes: Uint8Array): ReviewAwaitedShape {
+  const r = new WireReader(bytes);
+  return readReviewAwaited(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.WaitDeclaration`; its fields are described in event_pb.ts. */
 export interface WaitDeclarationShape {
   name: string;
@@ -3881,6 +3925,7 @@ export interface WaitDeclarationShape {
     | { case: "obligation"; value: ObligationSubjectShape }
     | { case: "child"; value: ChildSubjectShape }
     | { case: "update"; value: UpdateSubjectShape }
+    | { case: "review"; value: ReviewAwaitedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -3941,6 +3986,13 @@ export function writeWaitDeclaration(w: WireWriter, m: WaitDeclarationShape): vo
       w.end(at);
       break;
     }
+    case "review": {
+      w.tag(82);
+      const at = w.begin();
+      writeReviewAwaited(w, m.subject.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -3991,6 +4043,10 @@ export function readWaitDeclaration(r: WireReader, end: number): WaitDeclaration
         break;
       case 74:
         subject = { case: "update", value: readUpdateSubject(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 82:
+        subject = { case: "review", value: readReviewAwaited(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
@@ -4583,6 +4639,7 @@ export interface WaitEndedShape {
     | { case: "inputGiven"; value: InputGivenShape }
     | { case: "obligation"; value: ObligationAnsweredShape }
     | { case: "child"; value: ObligationAnsweredShape }
+    | { case: "review"; value: ReviewAwaitedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -4639,6 +4696,13 @@ export function writeWaitEnded(w: WireWriter, m: WaitEndedShape): void {
       w.end(at);
       break;
     }
+    case "review": {
+      w.tag(74);
+      const at = w.begin();
+      writeReviewAwaited(w, m.outcome.value);
+      w.end(at);
+      break;
+    }
     case "proposal": {
       w.tag(162);
       const at = w.begin();
@@ -4685,6 +4749,10 @@ export function readWaitEnded(r: WireReader, end: number): WaitEndedShape {
         break;
       case 66:
         outcome = { case: "child", value: readObligationAnswered(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 74:
+        outcome = { case: "review", value: readReviewAwaited(r, r.enter()) };
         r.leave(end);
         break;
       case 162:
