@@ -12,6 +12,7 @@ import { findViolations } from "@pawl/server/core/invariants.js";
 import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
 import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
+import { recordedNames } from "@pawl/server/rpc/streams/recorded-names.js";
 import { recordPage } from "@pawl/server/rpc/streams/records.js";
 import { describe, expect, it } from "vitest";
 import { callTasks, completeTask, endLease, startRun } from "./support/commands.js";
@@ -158,6 +159,15 @@ describe.each([
     const [looks, recorded] = looksAt(run, completeTask(1, { task: 7 }));
     expect(recorded).toEqual([]); // Its operations are not settled.
     expect(looks).toBeLessThan(READS_MAX);
+  });
+
+  it("the names of what tasks declared are found in one look at each, however many tasks ask", () => {
+    const run = through(manyTasks());
+    const looks = new Looks();
+    run.operations = looks.at(run.operations);
+    const told = run.tasks.map(({ number }) => recordedNames(run, number).map(({ name }) => name));
+    expect(told.map((names) => names.length)).toEqual([0, ...Array(CALLED).fill(2)]);
+    expect(looks.count).toBeLessThanOrEqual(2 * 2 * CALLED); // Once to find whose it is, once to tell it.
   });
 
   it("the records of a task are read past those of the others", () => {

@@ -1,7 +1,8 @@
 import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import { RecordKind } from "@pawl/proto/v1/worker_service_pb.js";
 import type { RecordedNameShape } from "@pawl/proto/v1/worker_service_wire.js";
-import { isKernels, type Run } from "../../core/state.js";
+import type { Run } from "../../core/state.js";
+import { type DeclaredByTask, declaredBy } from "./declared-by-task.js";
 
 /** Bytes of names in an offer, at least roughly: with all of them it could be larger than a message. */
 const recordedBytesMax = 524_288;
@@ -21,8 +22,9 @@ export function recordedNames(run: Run, task: number): RecordedNameShape[] {
 }
 
 function* all(run: Run, task: number): Iterable<RecordedNameShape> {
-  yield* effects(run, task);
-  yield* obligations(run, task);
+  const declared = declaredBy(run, task);
+  yield* effects(run, declared);
+  yield* obligations(run, declared);
   for (const number of run.tasks[task]?.openWaits ?? []) {
     const declaration = run.waits[number]?.declaration;
     if (declaration !== undefined) {
@@ -31,24 +33,32 @@ function* all(run: Run, task: number): Iterable<RecordedNameShape> {
   }
 }
 
-function* effects(run: Run, task: number): Iterable<RecordedNameShape> {
-  for (const { declaration } of run.operations) {
-    if (declaration.task === task) {
-      const { name, discriminator: key, scope } = declaration;
-      yield { kind: RecordKind.OPERATION, name, key, scope };
-    }
+function* effects(
+  run: Run,
+  { operations, proposals }: DeclaredByTask,
+): Iterable<RecordedNameShape> {
+  for (const number of operations) {
+    yield* effect(RecordKind.OPERATION, run.operations[number]?.declaration);
   }
-  for (const { declaration, number } of run.proposals) {
-    if (declaration.task === task && number >= run.proposalBase) {
-      const { name, discriminator: key, scope } = declaration;
-      yield { kind: RecordKind.APPROVAL, name, key, scope };
-    }
+  for (const number of proposals) {
+    yield* effect(RecordKind.APPROVAL, run.proposals[number]?.declaration);
   }
 }
 
-function* obligations(run: Run, task: number): Iterable<RecordedNameShape> {
-  for (const { declaration, earlier } of run.obligations) {
-    if (declaration.task === task && !earlier && !isKernels(declaration)) {
+function* effect(
+  kind: RecordKind,
+  declaration: (Run["operations"] | Run["proposals"])[number]["declaration"] | undefined,
+): Iterable<RecordedNameShape> {
+  if (declaration !== undefined) {
+    const { name, discriminator: key, scope } = declaration;
+    yield { kind, name, key, scope };
+  }
+}
+
+function* obligations(run: Run, declared: DeclaredByTask): Iterable<RecordedNameShape> {
+  for (const number of declared.obligations) {
+    const declaration = run.obligations[number]?.declaration;
+    if (declaration !== undefined) {
       const isChild = declaration.order.case === "child";
       yield named(isChild ? RecordKind.CHILD : RecordKind.ORDER, declaration);
     }
