@@ -102,6 +102,8 @@ class GatheredNames implements Names {
   readonly incarnation: number;
   /** The tasks of its plan. */
   readonly planned: CompiledPlan["tasks"];
+  /** What its tasks called, and what rolled them back; they are numbered on behind those of the plan. */
+  readonly #joined: string[] = [];
   readonly #keys: string[] = [];
 
   constructor(fromEvent: number, incarnation: number, tasks: CompiledPlan["tasks"]) {
@@ -110,8 +112,14 @@ class GatheredNames implements Names {
     this.planned = tasks;
   }
 
-  readonly taskName = (number: number): string => this.planned[number]?.name ?? "";
+  readonly taskName = (number: number): string =>
+    this.planned[number]?.name ?? this.#joined[number - this.planned.length] ?? "";
   readonly operationKey = (number: number): string => this.#keys[number] ?? "";
+
+  /** A task joined the run. */
+  join(name: string): void {
+    this.#joined.push(name);
+  }
 
   /** An operation was declared. */
   declare(operation: number, key: string): void {
@@ -126,6 +134,10 @@ function note(names: GatheredNames[], body: EventBody, number: number, plans: Pl
   } else if (body.case === "runStarted" || body.case === "runRestarted") {
     const { plan, incarnation } = body.value;
     names.push(new GatheredNames(number, incarnation, plan === undefined ? [] : plans(plan).tasks));
+  } else if (body.case === "tasksCalled") {
+    for (const { name } of body.value.called) names.at(-1)?.join(name);
+  } else if (body.case === "rollbackBegan") {
+    names.at(-1)?.join(body.value.rollback?.name ?? "");
   } else if (body.case === "operationIntended" && body.value.declaration !== undefined) {
     names.at(-1)?.declare(body.value.operation, body.value.declaration.key);
   }
