@@ -1747,7 +1747,7 @@ export const GetHistoryRequestSchema: GenMessage<GetHistoryRequest> = /*@__PURE_
   messageDesc(file_pawl_v1_run_service, 46);
 
 /**
- * A page of at most 256 events or 1 MiB.
+ * A page of at most 256 events or 1 MiB of them as they are stored; with `with_stored` it takes about twice that. A larger event stands alone.
  *
  * @generated from message pawl.v1.GetHistoryResponse
  */
