@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { run } from "../set-up/running.js";
+import { type Running, run, waitUntil } from "../set-up/running.js";
 
 const built = fileURLToPath(new URL("../../examples/dist/one-agent.js", import.meta.url));
 const source = fileURLToPath(new URL("../../examples/one-agent.ts", import.meta.url));
@@ -41,16 +41,49 @@ it("does its work once, however often it is run", async () => {
   expect(readdirSync(join(folder, ".pawl-notes"))).toHaveLength(1);
 });
 
-it("thinks once, though it is killed on its way", async () => {
-  for (let kills = 0; kills < 4; kills++) {
-    const agent = run(process.execPath, [built], { cwd: folder });
-    const timer = setTimeout(() => agent.kill("SIGKILL"), Math.floor(Math.random() * 800));
+/** What stands in its notes. */
+function readNotes(): string[] {
+  const notes = join(folder, ".pawl-notes");
+  return existsSync(notes) ? readdirSync(notes).map((name) => read(join(notes, name))) : [];
+}
+
+function read(file: string): string {
+  return readFileSync(file, "utf8");
+}
+
+/** Makes a process kill itself as soon as it has written its note. */
+const killAtNote = `
+  import fs from "node:fs";
+  import { syncBuiltinESMExports } from "node:module";
+  const { writeFile } = fs.promises;
+  fs.promises.writeFile = async (file, text) => {
+    await writeFile(file, text);
+    if (String(file).startsWith(".pawl-notes/")) process.kill(process.pid, "SIGKILL");
+  };
+  syncBuiltinESMExports();
+`;
+
+/** Starts the agent; it is to be killed, or kills itself. */
+function startAgent(...hooks: readonly string[]): Running {
+  const imports = hooks.map((hook) => `--import=data:text/javascript,${encodeURIComponent(hook)}`);
+  return run(process.execPath, [...imports, built], { cwd: folder });
+}
+
+it("thinks once, though it is killed before it did anything, and when its store is there", async () => {
+  for (const isSo of [() => true, () => existsSync(join(folder, ".pawl-one-agent"))]) {
+    const agent = startAgent();
+    await waitUntil(isSo, "the store", agent.errors);
+    agent.kill("SIGKILL");
     await agent.exit;
-    clearTimeout(timer);
   }
   await runAgent(warnings);
-  const notes = readdirSync(join(folder, ".pawl-notes"));
-  expect(notes).toHaveLength(1);
-  const text = readFileSync(join(folder, ".pawl-notes", notes[0] ?? ""), "utf8");
-  expect(text).toMatch(/^ratchets: 0\.\d+/);
+  expect(readNotes()).toEqual([expect.stringMatching(/^ratchets: 0\.\d+$/)]);
+});
+
+it("thinks once, and writes one note, though it is killed when it has written it", async () => {
+  expect((await startAgent(killAtNote).exit).signal).toBe("SIGKILL");
+  const noted = readNotes();
+  expect(noted).toEqual([expect.stringMatching(/^ratchets: 0\.\d+$/)]);
+  await runAgent(warnings);
+  expect(readNotes()).toEqual(noted);
 });
