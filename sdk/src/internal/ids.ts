@@ -45,7 +45,8 @@ export function checkText(value: string, field: string, bytesMax: number): strin
   if (value.includes("\0")) {
     throw invalid(field, "text without NUL", "one with NUL");
   }
-  const bytes = Buffer.byteLength(value);
+  // A UTF-16 unit is at most three bytes: most texts need not be counted.
+  const bytes = value.length * 3 <= bytesMax ? 0 : Buffer.byteLength(value);
   if (bytes > bytesMax) {
     throw invalid(field, `at most ${bytesMax} bytes`, `${bytes} bytes`);
   }

@@ -258,11 +258,15 @@ export function noteReview(
 }
 
 /** Finds a step by task, name and key from now on, and with those of its task; what it publishes takes the place of what was published before. */
-export function indexStep(run: MutableRun, step: MutableStep): void {
+export function indexStep(
+  run: MutableRun,
+  step: MutableStep,
+  identity: string = stepIdentity(step.task, step.name, step.key),
+): void {
   if (run.stepsByIdentity === noStepsByIdentity) {
     run.stepsByIdentity = new Map();
   }
-  run.stepsByIdentity.set(stepIdentity(step.task, step.name, step.key), step.number);
+  run.stepsByIdentity.set(identity, step.number);
   const holder = run.tasks[step.task];
   if (holder?.steps === noSteps) {
     holder.steps = [];

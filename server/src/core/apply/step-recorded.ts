@@ -36,7 +36,7 @@ export function applyStepRecorded(
   if (event.rollback !== undefined) {
     taskOf(run, event.task).rollback ??= "declared";
   }
-  indexStep(run, step);
+  indexStep(run, step, identity);
   if (step.answers !== undefined) {
     answerUpdate(run, step, meta);
   }

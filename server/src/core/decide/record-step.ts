@@ -21,7 +21,10 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
-  const recorded = run.stepsByIdentity.get(stepIdentity(task.number, command.name, command.key));
+  const recorded =
+    run.steps.length === 0
+      ? undefined
+      : run.stepsByIdentity.get(stepIdentity(task.number, command.name, command.key));
   const step = recorded === undefined ? undefined : run.steps[recorded];
   if (step !== undefined) {
     return answerRecorded(step, command, ctx);

@@ -18,8 +18,7 @@ export function stepCommand(
   task: TaskRef,
   value: Uint8Array | undefined = undefined,
 ): RecordStep {
-  const { leaseVersion, name, key, outcome, seenThrough, read, rollback, publishes, answers } =
-    item;
+  const { name, key, outcome, rollback, publishes } = item;
   requireId("step", name, "name");
   if (key !== undefined) {
     requireId("discriminator", key, "key");
@@ -31,32 +30,41 @@ export function stepCommand(
     requireId("step", publishes, "publishes");
     requireSmall(outcome);
   }
-  const common = {
-    ...({
-      kind: "RecordStep",
-      task,
-      leaseVersion,
-      name,
-      key,
-      seenThrough,
-      read,
-      rollback,
-    } as const),
-    ...(publishes === undefined ? {} : { publishes }),
-    ...(answers === undefined ? {} : { answers }),
-  };
   switch (outcome.case) {
     case "value":
       if (value === undefined) {
         scanPayload(outcome.value, "value");
       }
-      return { ...common, value: value ?? outcome.value, failure: undefined };
+      return commandOf(item, task, value ?? outcome.value, undefined);
     case "failure":
       requireFailure(outcome.value, "failure");
-      return { ...common, value: undefined, failure: outcome.value };
+      return commandOf(item, task, undefined, outcome.value);
     default:
       throw badField("outcome", "one of value, failure", "absent");
   }
+}
+
+/** One literal, so that all commands have the same shape: it is read for every step of every run. */
+function commandOf(
+  { leaseVersion, name, key, seenThrough, read, rollback, publishes, answers }: StepItemShape,
+  task: TaskRef,
+  value: RecordStep["value"],
+  failure: RecordStep["failure"],
+): RecordStep {
+  return {
+    kind: "RecordStep",
+    task,
+    leaseVersion,
+    name,
+    key,
+    value,
+    failure,
+    seenThrough,
+    read,
+    rollback,
+    publishes,
+    answers,
+  };
 }
 
 function checkRollback(

@@ -28,7 +28,10 @@ const endedMax = 4096;
 /** The leases of one Work stream, by their handles. */
 export class Handles {
   readonly #handles = new Map<number, Handle>();
+  /** The last that ended, in a ring. */
   readonly #ended: number[] = [];
+  /** Where in the ring the one lies that ended first. */
+  #oldest = 0;
   #refused: Handle[] = [];
 
   /** Remembers a lease that was just given out, with what ended for it up to an event. */
@@ -60,13 +63,13 @@ export class Handles {
       return;
     }
     entry.hasEnded = true;
-    this.#ended.push(handle);
-    if (this.#ended.length > endedMax) {
-      const oldest = this.#ended.shift();
-      if (oldest !== undefined) {
-        this.#handles.delete(oldest);
-      }
+    if (this.#ended.length < endedMax) {
+      this.#ended.push(handle);
+      return;
     }
+    this.#handles.delete(this.#ended[this.#oldest] ?? 0);
+    this.#ended[this.#oldest] = handle;
+    this.#oldest = (this.#oldest + 1) % endedMax;
   }
 
   /**
@@ -99,9 +102,17 @@ export class Handles {
   }
 }
 
-function newHandle(parts: Pick<Handle, "handle" | "target" | "task" | "leaseVersion">): Handle {
+function newHandle({
+  handle,
+  target,
+  task,
+  leaseVersion,
+}: Pick<Handle, "handle" | "target" | "task" | "leaseVersion">): Handle {
   return {
-    ...parts,
+    handle,
+    target,
+    task,
+    leaseVersion,
     isAcknowledged: false,
     hasEnded: false,
     refusal: undefined,
