@@ -165,7 +165,12 @@ export class ReplayedRun {
         return notRecorded("start a run");
       }
       const { runNumber } = this.#options;
-      const chance = { random: () => 0, sha256, standingOf: localStanding };
+      const chance = {
+        random: () => 0,
+        sha256,
+        standingOf: localStanding,
+        currentVersion: () => 0,
+      };
       return decide(this.#run, command, {
         ...localCaller,
         ...chance,

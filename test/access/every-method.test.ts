@@ -78,6 +78,10 @@ const mayCall: Readonly<Record<string, string>> = {
   // In every namespace only: these tokens are of one.
   CreateNamespace: "",
   ListNamespaces: "wcaod",
+  SetCurrentVersion: "od",
+  RemoveCurrentVersion: "od",
+  GetCurrentVersion: "caod",
+  ListCurrentVersions: "caod",
 };
 
 const roles = { w: "worker", c: "client", a: "approver", o: "operator", d: "admin" } as const;

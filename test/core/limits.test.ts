@@ -60,6 +60,7 @@ describe("a full run", () => {
       ...localCaller,
       runNumber: 1,
       standingOf: localStanding,
+      currentVersion: () => 0,
       random: () => 0,
       sha256,
     };

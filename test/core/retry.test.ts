@@ -84,6 +84,7 @@ describe("whether there is another attempt", () => {
     ...localCaller,
     runNumber: 1,
     standingOf: localStanding,
+    currentVersion: () => 0,
     random: () => 0,
     sha256,
   };

@@ -108,6 +108,7 @@ export class TestKernel {
           keptThrough: () => undefined,
         }),
         nextRunNumber: recovery.nextRunNumber,
+        currentVersion: recovery.versions.current,
         observe: { clock, meter: noMeter },
         admit: () => undefined,
         isLagging: () => checkpointer.isLagging(),

@@ -19,7 +19,8 @@ const repeats = ["ClaimTasks"];
 
 /** Methods whose version may be left out: they mean the thing as it is. */
 const anyVersion = [
-  ...["CancelRun", "PauseRun", "ResumeRun", "SendSignal", "TerminateRun", "UpdateRun"],
+  ...["CancelRun", "PauseRun", "RemoveCurrentVersion", "ResumeRun", "SendSignal"],
+  ...["SetCurrentVersion", "TerminateRun", "UpdateRun"],
 ];
 
 /** What an item of a stream is the same as; the rules of that method are its own. `reading`: it changes nothing durable. */

@@ -102,6 +102,10 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.AdminService/GetServerInfo": anybody,
   "pawl.v1.AdminService/CreateNamespace": onKernel("admin"),
   "pawl.v1.AdminService/ListNamespaces": anybody,
+  "pawl.v1.AdminService/SetCurrentVersion": operators,
+  "pawl.v1.AdminService/RemoveCurrentVersion": operators,
+  "pawl.v1.AdminService/GetCurrentVersion": readers,
+  "pawl.v1.AdminService/ListCurrentVersions": readers,
 
   "grpc.health.v1.Health/Check": open,
   "grpc.health.v1.Health/List": open,

@@ -66,6 +66,10 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   signal: [`signal order-7 paid --payload '{"cents":500}' --request-id bank-4711`],
   "namespace create": ["namespace create shop"],
   "namespace list": ["namespace list"],
+  "version set": ["version set order.ship 2", "version set order.ship 2 --expected-version 1"],
+  "version remove": ["version remove order.ship"],
+  "version show": ["version show order.ship"],
+  "version list": ["version list"],
   "token create": [
     "token create --name ann --role approver --role finance --expires 90d",
     "token create --name desk-1 --role worker --namespace shop > desk-1.token",

@@ -40,6 +40,10 @@ const steps: Readonly<Record<string, Steps>> = {
     "Ask one of those whom the message names, or use a token of one of them.",
     "A kernel without tokens knows nobody but local: pawl token create makes it tell people apart.",
   ],
+  PAWL_NO_CURRENT_VERSION: (f) => [
+    "Set one, pawl version set WORKFLOW VERSION, then start again; or name a version.",
+    f.command("version list"),
+  ],
   PAWL_OPERATIONS_UNSETTLED: (f) => [
     "Settle its operations first: resolve their reviews.",
     f.command("reviews list"),

@@ -17,6 +17,7 @@ import { addSignal } from "./commands/signal.js";
 import { addTaskCommands } from "./commands/task.js";
 import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
+import { addVersionCommands } from "./commands/version.js";
 import { addWhy } from "./commands/why.js";
 import type { CliContext } from "./context.js";
 import { addExamples } from "./help-examples.js";
@@ -55,6 +56,7 @@ export function buildProgram(
   addSignal(program, context);
   addInfo(program, context);
   addNamespaceCommands(program, context);
+  addVersionCommands(program, context);
   addTokenCommands(program, context);
   addExamples(program);
   inheritSettings(program);

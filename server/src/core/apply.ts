@@ -252,6 +252,7 @@ function applyToRun(
     case "checkpointSealed":
     case "epochBegan":
     case "namespaceCreated":
+    case "currentVersionChanged":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
   }
 }

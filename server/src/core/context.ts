@@ -8,6 +8,8 @@ export interface DecideContext extends Caller {
   readonly runNumber: number;
   /** Roles that a principal holds now, in a namespace; undefined when it may not act there any more. What rests on it is recorded. */
   readonly standingOf: StandingOf;
+  /** The version of a workflow's code that is current now; 0: none is. What rests on it is recorded. */
+  readonly currentVersion: (namespace: string, workflow: string) => number;
   /** A number from 0 (included) to 1; what is drawn is recorded in an event. */
   readonly random: () => number;
   /** SHA-256, for long operation keys and their UUIDs. */

@@ -13,6 +13,7 @@ import {
   findStepViolations,
   findTaskViolations,
 } from "./invariants/tasks.js";
+import { findVersionViolations } from "./invariants/versions.js";
 import { breaches, type Violation, violation } from "./invariants/violation.js";
 import { findWaitViolations } from "./invariants/waits.js";
 import { isRollingBack } from "./is-rolling-back.js";
@@ -40,6 +41,7 @@ export function findViolations(run: Run): readonly Violation[] {
     ...findProposalViolations(run),
     ...findMessageViolations(run),
     ...findObligationViolations(run),
+    ...findVersionViolations(run),
   ];
 }
 

@@ -27,6 +27,8 @@ export const limits = {
   batchItemsMax: 1000,
   /** Namespaces of a store, `default` among them. */
   namespacesMax: 1000,
+  /** Workflows of a store that have a current version, or had one. */
+  versionedWorkflowsMax: 5000,
   /** Labels of a run. */
   labelsMax: 32,
   /** A failure, encoded. */

@@ -10,6 +10,7 @@ import type {
 } from "@pawl/proto/v1/plan_wire.js";
 
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
 import type { CompiledPlan, TaskSpec } from "./plan/task-spec.js";
 import type { StartRequest } from "./start-requests.js";
 import type {
@@ -133,6 +134,8 @@ export interface MutableRun {
   openObligations: Set<number>;
   /** The run that started it as its child, by its obligation; undefined: no run did. */
   parent: ObligationSourceShape | undefined;
+  /** Which version of its workflow's code it goes by, when its start asked for the current one; undefined: its plan alone says it. */
+  codeVersion: CodeVersionShape | undefined;
   /** Derived: true once its end was told to its parent, or is about to be. */
   toldParent: boolean;
   /** Derived: numbers of the obligations by which children were started that have not ended, and end with this run. */
@@ -214,6 +217,8 @@ export interface MutableTask {
   /** Attempts that count against the retry policy. */
   usedAttempts: number;
   leaseVersion: number;
+  /** In a run that follows the current version: the one under which a worker took it last; 0: none. */
+  codeVersion: number;
   sessionId: string;
   worker: string;
   firstReadyAtMs: number;

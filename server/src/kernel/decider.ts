@@ -37,6 +37,8 @@ export interface DeciderParts {
   readonly lookers: Lookers;
   /** Asked before a run begins once more: why it must be refused now, or undefined. */
   readonly admit: () => Rejection | undefined;
+  /** The version of a workflow's code that is current; 0: none is. */
+  readonly currentVersion: (namespace: string, workflow: string) => number;
   /** Has a receiver released with the turn that gathers. */
   readonly register: (receiver: Receiver) => void;
 }
@@ -58,6 +60,7 @@ export class Decider {
       nowMs: 0,
       runNumber: 0,
       standingOf: localStanding,
+      currentVersion: parts.currentVersion,
       random: () => parts.random.fraction(),
       sha256,
     };

@@ -1,4 +1,5 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { queuedKind } from "../core/plan/code-version.js";
 import { plannedSpec } from "../core/plan/tasks-of-run.js";
 import type { Run } from "../core/state.js";
 import type { QueueGauge } from "../observe/meter.js";
@@ -17,6 +18,9 @@ export type LeaseOut = (
   session: Session,
   warmThrough: number | undefined,
 ) => boolean;
+
+/** The version of the code that a task is to be taken under now, when it follows the current one; 0: it does not, or none is. */
+export type VersionOf = (run: Run, task: number) => number;
 
 /** Finds a run: in memory, absent (also one that cannot be read), or to be asked for again once the promise resolves. */
 export type FindRun = (number: number) => Resident | undefined | Promise<void>;
@@ -47,14 +51,19 @@ export class Dispatcher {
   readonly #find: FindRun;
   readonly #lease: LeaseOut;
   readonly #soon: () => void;
+  readonly #versionOf: VersionOf;
   readonly #next = { run: 0, task: 0 };
   #served = 0;
 
-  /** @param soon asks for another turn. */
-  constructor(find: FindRun, lease: LeaseOut, soon: () => void) {
+  /**
+   * @param soon asks for another turn.
+   * @param versionOf the version that a task which follows is to be taken under now; 0 for any other.
+   */
+  constructor(find: FindRun, lease: LeaseOut, soon: () => void, versionOf: VersionOf) {
     this.#find = find;
     this.#lease = lease;
     this.#soon = soon;
+    this.#versionOf = versionOf;
   }
 
   /** A task became READY. */
@@ -90,6 +99,17 @@ export class Dispatcher {
   /** A session stops to serve. */
   leave(session: Session): void {
     this.warm.leave(session);
+    this.#leaveQueues(session);
+  }
+
+  /** A session serves other queues from now on; what it keeps warm it keeps. */
+  move(session: Session, queueKeys: readonly string[]): void {
+    this.#leaveQueues(session);
+    session.queueKeys = queueKeys;
+    this.join(session);
+  }
+
+  #leaveQueues(session: Session): void {
     for (const key of session.queueKeys) {
       const queue = this.#queues.get(key);
       const index = queue?.sessions.indexOf(session) ?? -1;
@@ -205,9 +225,17 @@ export class Dispatcher {
     const isOfUse =
       warm?.leaseVersion === run.tasks[task]?.leaseVersion &&
       warm?.incarnation === run.incarnation &&
+      this.#isOfVersion(run, task) &&
       warm.session.canTake &&
       warm.session.queueKeys.includes(queue.key);
     return isOfUse ? warm : undefined;
+  }
+
+  /** A copy is of the code that ran last: of no use when another version is current since. */
+  #isOfVersion(run: Run, task: number): boolean {
+    return (
+      run.codeVersion === undefined || run.tasks[task]?.codeVersion === this.#versionOf(run, task)
+    );
   }
 
   #pushAgain(run: number, task: number): void {
@@ -243,7 +271,7 @@ export function queueKey(namespace: string, queue: string, kind: string): string
 /** The ready queue that a task of a run is in. */
 function keyOf(run: Run, task: number): string {
   const spec = plannedSpec(run, task);
-  return queueKey(run.namespace, spec?.queue ?? "", spec?.kind ?? "");
+  return spec === undefined ? "" : queueKey(run.namespace, spec.queue, queuedKind(run, spec));
 }
 
 /** The first session that can take a task; it goes last, so that sessions take turns. */

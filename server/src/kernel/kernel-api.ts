@@ -3,6 +3,8 @@ import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Obligation, Proposal, Review, Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
+import type { VersionChange } from "./change-current-version.js";
+import type { CurrentVersionEntry } from "./current-versions.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
@@ -211,6 +213,18 @@ export interface KernelApi {
     name: string,
     caller: Caller,
   ): Promise<{ existing: boolean; entry: NamespaceEntry; position: Uint8Array }>;
+  /**
+   * Sets or removes the current version of a workflow; resolves when it is durable. What is so already, or was made so from the expected version, is
+   * left as it is. Rejects with RejectionError.
+   */
+  changeCurrentVersion(
+    change: VersionChange,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: CurrentVersionEntry; position: Uint8Array }>;
+  /** What is known of the current version of a workflow: version 0 when none was ever set. */
+  getCurrentVersion(namespace: string, workflow: string): Promise<CurrentVersionEntry>;
+  /** All current versions from number `from` on, in the order in which they were first set, those of other namespaces and removed ones included. */
+  listCurrentVersions(from: number): Promise<readonly CurrentVersionEntry[]>;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */
@@ -296,6 +310,10 @@ export interface KernelApi {
   info(): KernelInfo;
   /** Whether a worker session that serves this kind in this queue is connected. Bound: it may be handed on. */
   readonly isServed: IsServed;
+  /** Sessions that are connected and serve a workflow at a version, in the queue of its own name. */
+  sessionsOfVersion(entry: CurrentVersionEntry): number;
+  /** The version of a workflow that is current, maybe not yet durably; 0: none is. */
+  readonly currentVersion: (namespace: string, workflow: string) => number;
   /** True once new work is refused because the kernel is going away. */
   readonly isDraining: boolean;
   /** Fires once when the kernel becomes read-only, at once when it is: something acknowledged is gone, and an operator must decide. */

@@ -1,4 +1,5 @@
 import type { Store } from "../log/store.js";
+import type { CurrentVersions } from "./current-versions.js";
 import type { DiskWatch } from "./disk-watch.js";
 import type { Hold } from "./hold.js";
 import type { Loop } from "./loop.js";
@@ -36,6 +37,7 @@ export interface KernelParts {
   readonly scrubber: Scrubber;
   readonly setAside: SetAside;
   readonly namespaces: Namespaces;
+  readonly versions: CurrentVersions;
   /** The store's own run: its events are those of no other. */
   readonly storeRun: Resident;
   /** Resolves when timers, ready tasks and leases of the store are all known. */

@@ -1,12 +1,15 @@
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
+import { kindAt } from "../core/plan/code-version.js";
 import { taskNumber } from "../core/plan/tasks-of-run.js";
 import { notFound } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
 import type { KernelGauges } from "../observe/meter.js";
 import { awaitRun, awaitThere } from "./await-run.js";
+import { changeCurrentVersion, neverSet, type VersionChange } from "./change-current-version.js";
 import { createNamespace } from "./create-namespace.js";
+import type { CurrentVersionEntry } from "./current-versions.js";
 import { queueKey } from "./dispatcher.js";
 import { DurableAnswers } from "./durable-answers.js";
 import { gaugesOf } from "./gauges.js";
@@ -107,6 +110,24 @@ export class Kernel implements KernelApi {
     caller: Caller,
   ): Promise<{ existing: boolean; entry: NamespaceEntry; position: Uint8Array }> {
     return createNamespace(this.#parts, this.#answers, name, caller);
+  }
+
+  changeCurrentVersion(
+    change: VersionChange,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: CurrentVersionEntry; position: Uint8Array }> {
+    return changeCurrentVersion(this.#parts, this.#answers, change, caller);
+  }
+
+  getCurrentVersion(namespace: string, workflow: string): Promise<CurrentVersionEntry> {
+    const { versions } = this.#parts;
+    return this.#answers.whenDurable(
+      () => versions.get(namespace, workflow) ?? neverSet(namespace, workflow),
+    );
+  }
+
+  listCurrentVersions(from: number): Promise<readonly CurrentVersionEntry[]> {
+    return this.#answers.whenDurable(() => this.#parts.versions.list().slice(from));
   }
 
   async view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T> {
@@ -251,6 +272,14 @@ export class Kernel implements KernelApi {
 
   readonly isServed: IsServed = (namespace, queue, kind) =>
     this.#loop.work.dispatcher.describe(queueKey(namespace, queue, kind)).sessions > 0;
+
+  sessionsOfVersion({ namespace, workflow, codeVersion }: CurrentVersionEntry): number {
+    const kind = kindAt(workflow, codeVersion);
+    return this.#loop.work.dispatcher.describe(queueKey(namespace, kind, kind)).sessions;
+  }
+
+  readonly currentVersion = (namespace: string, workflow: string): number =>
+    this.#parts.versions.current(namespace, workflow);
 
   info(): KernelInfo {
     return {

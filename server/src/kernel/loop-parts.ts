@@ -24,6 +24,8 @@ export interface LoopParts {
   readonly nextRunNumber: number;
   /** Asked before a new aggregate is made: why it must be refused now, or undefined. */
   readonly admit: () => Rejection | undefined;
+  /** The version of a workflow's code that is current, also while it becomes durable; 0: none is. */
+  readonly currentVersion: (namespace: string, workflow: string) => number;
   /** True while new aggregates must wait because the checkpointer lags too far behind. */
   readonly isLagging: () => boolean;
 }

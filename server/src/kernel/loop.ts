@@ -98,7 +98,7 @@ export class Loop {
           tag: 0,
         }),
       register: (connection) => this.register(connection),
-      schedule: () => this.schedule(),
+      ...{ schedule: () => this.schedule(), currentVersion: parts.currentVersion },
       obliged: (runNumber, run, obligation) => this.obligations.owe(runNumber, run, obligation),
       closed: (runNumber) => this.#decider.noteClosed(runNumber),
     });
@@ -127,7 +127,7 @@ export class Loop {
       faults: this.faults,
       waiters: this.waiters,
       lookers: this.lookers,
-      admit: parts.admit,
+      ...{ admit: parts.admit, currentVersion: parts.currentVersion },
       register: (receiver) => this.register(receiver),
     });
     this.#beginner = new Beginner({

@@ -289,10 +289,11 @@ function startOf(
   if (order.case !== "child" || order.value.plan === undefined) {
     return undefined;
   }
-  const { workflow, plan, input, fingerprint, parentClose, runTimeoutMs } = order.value;
+  const { workflow, plan, input, fingerprint, parentClose, runTimeoutMs, codeVersion } =
+    order.value;
   return {
     ...{ kind: "StartRun", namespace, runId, workflow, input, fingerprint, traceparent, parent },
-    plan: plans(plan),
+    ...{ plan: plans(plan), codeVersion },
     labels: [],
     onExisting: OnExisting.ATTACH,
     requestId: "",

@@ -95,6 +95,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       random: options.random ?? nodeRandom,
       nextRunNumber: recovery.nextRunNumber,
       admit,
+      currentVersion: recovery.versions.current,
       isLagging: () => checkpointer.isLagging(),
     },
     {
@@ -112,10 +113,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     },
   );
   store.onFailed = (error) => loop.fail(error);
-  loop.faults.onFault = (fault) => {
-    log.fault(fault, loop.residency.resident(fault.runNumber)?.run);
-    options.onFault?.(fault);
-  };
+  tellFaults(loop, log, options.onFault);
   checkpointer.attach(loop, () => committer.pendingHead);
   const hold = new Hold({ store, fence, partition, loop });
   const history = new HistoryReader({
@@ -128,24 +126,39 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   log.timeBegins(loop.clock.now(), recovery.lastRecordedMs);
   log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
-  const scrubber = scrubberOf({ ...options, store }, loop, ready);
   await disk.start();
   kernel = new Kernel({
     ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
-    ...{ watchHub, scrubber, setAside, storeEpoch: epoch, openWorkKnown: ready },
-    sessions: new Sessions(loop),
-    positions: new PositionJudge({
-      ...{ positions, store, partition, hold },
-      head: () => loop.durableHead,
-    }),
+    ...{ watchHub, setAside, storeEpoch: epoch, openWorkKnown: ready },
+    scrubber: scrubberOf({ ...options, store }, loop, ready),
+    sessions: new Sessions(loop, recovery.versions.current),
+    positions: judgeOf({ positions, store, partition, hold }, loop),
     lists: new Lists({
       ...{ store, partition, residency, runs, ready },
       unsaved: () => unsavedRuns(loop, checkpointer),
     }),
     blobs: new Blobs({ store, fence, partition, loop, timers: housekeeping, ready, admit }),
-    ...{ namespaces: recovery.namespaces, storeRun: recovery.storeRun },
+    ...{
+      namespaces: recovery.namespaces,
+      versions: recovery.versions,
+      storeRun: recovery.storeRun,
+    },
   });
   return kernel;
+}
+
+function judgeOf(
+  parts: Omit<ConstructorParameters<typeof PositionJudge>[0], "head">,
+  loop: Loop,
+): PositionJudge {
+  return new PositionJudge({ ...parts, head: () => loop.durableHead });
+}
+
+function tellFaults(loop: Loop, log: KernelLog, onFault?: (fault: Fault) => void): void {
+  loop.faults.onFault = (fault) => {
+    log.fault(fault, loop.residency.resident(fault.runNumber)?.run);
+    onFault?.(fault);
+  };
 }
 
 function codecOf(

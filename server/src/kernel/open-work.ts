@@ -7,6 +7,7 @@ import { graceDeadlineMs, nextDeadlineMs, runDeadlineMs } from "../core/deadline
 import { mustStop } from "../core/lease-standing.js";
 import { limits } from "../core/limits.js";
 import { specOf } from "../core/plan/change-spec.js";
+import { followsCurrent } from "../core/plan/code-version.js";
 import { plannedSpec, taskNumber } from "../core/plan/tasks-of-run.js";
 import { nextExpiryMs } from "../core/proposals.js";
 import type { MutableRun, Run } from "../core/state.js";
@@ -40,6 +41,8 @@ export interface OpenWorkParts {
   /** Has a receiver, such as a session's connection, released with the turn that gathers. */
   readonly register: (receiver: Receiver) => void;
   readonly schedule: () => void;
+  /** The version of a workflow's code that is current; 0: none is. */
+  readonly currentVersion: (namespace: string, workflow: string) => number;
   /** A run owes another one something, or may pay it now. */
   readonly obliged: (runNumber: number, run: MutableRun, obligation: number) => void;
   /** A run has ended. */
@@ -78,6 +81,7 @@ export class OpenWork {
       parts.find,
       (resident, task, session, warmThrough) => this.#lease(resident, task, session, warmThrough),
       parts.schedule,
+      (run, task) => this.#versionOf(run, task),
     );
     this.leases = new LeaseTable(timers, now, (lease, reason) => this.endLease(lease, reason));
     this.#deadlines = new DeadlineQueue(timers, now, (deadline) => this.#fire(deadline));
@@ -235,6 +239,7 @@ export class OpenWork {
       task,
       sessionId: session.id,
       worker: session.worker,
+      codeVersion: this.#versionOf(resident.run, task),
     };
     const outcome = this.#parts.decideOn(resident, command);
     const { listener } = session;
@@ -256,6 +261,13 @@ export class OpenWork {
     this.#parts.register(listener);
     listener.offer(lease, resident.run);
     return true;
+  }
+
+  #versionOf(run: Run, task: number): number {
+    const spec = run.codeVersion === undefined ? undefined : plannedSpec(run, task);
+    return spec !== undefined && followsCurrent(run, spec)
+      ? this.#parts.currentVersion(run.namespace, run.workflow)
+      : 0;
   }
 
   #makeHooks(): ApplyHooks {

@@ -1,4 +1,4 @@
-import type { SessionListener } from "./kernel-api.js";
+import type { SessionHello, SessionListener } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 
 /** Handles are uint32 on the wire, and 0 names none. */
@@ -9,7 +9,9 @@ export class Session {
   readonly id: string;
   readonly namespace: string;
   worker: string;
-  /** Keys of the ready queues it serves. */
+  /** What it serves, as it said. */
+  serves: SessionHello["serves"] = [];
+  /** Keys of the ready queues it serves; those of workflows that follow the current version included, where it serves that one. */
   queueKeys: readonly string[] = [];
   credits = 0;
   isDraining = false;

@@ -1,21 +1,24 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { taskNumber } from "../core/plan/tasks-of-run.js";
-import { queueKey } from "./dispatcher.js";
 import { findForWork } from "./find-for-work.js";
 import type { SessionHello, SessionListener, WorkerSession } from "./kernel-api.js";
 import type { Lease } from "./lease-table.js";
 import type { Loop } from "./loop.js";
 import { Session } from "./session.js";
+import { queueKeysOf, servesAnyOf } from "./session-queues.js";
 
 /** The worker sessions that are connected or hold leases. */
 export class Sessions {
   readonly #loop: Loop;
+  readonly #current: (namespace: string, workflow: string) => number;
   readonly #sessions = new Map<string, Session>();
   /** The same by id alone, which is how a lease names its session; ids are unique within a namespace only. */
   readonly #byId = new Map<string, Set<Session>>();
 
-  constructor(loop: Loop) {
+  /** @param current the version of a workflow that is current; 0, the default: none is. */
+  constructor(loop: Loop, current: (namespace: string, workflow: string) => number = () => 0) {
     this.#loop = loop;
+    this.#current = current;
     loop.work.onRestored = (lease) => this.#restored(lease);
   }
 
@@ -57,13 +60,24 @@ export class Sessions {
     const lostHandles = this.#adopt(session, found);
     session.listener = listener;
     session.worker = hello.worker;
-    session.queueKeys = hello.serves.map(({ kind, queue }) =>
-      queueKey(hello.namespace, queue === "" ? kind : queue, kind),
-    );
+    session.serves = hello.serves;
+    session.queueKeys = queueKeysOf(session, this.#current);
     this.#tellEnded(session, listener);
     this.#loop.work.dispatcher.join(session);
     this.#loop.schedule();
     return this.#connection(session, listener, lostHandles);
+  }
+
+  /** Another version of a workflow is current from now on: who serves it gets what follows, and nobody else. */
+  serveAnew(namespace: string, workflow: string): void {
+    const { dispatcher } = this.#loop.work;
+    for (const session of this.#sessions.values()) {
+      const isConnected = session.listener !== undefined && session.namespace === namespace;
+      if (isConnected && servesAnyOf(session, workflow)) {
+        dispatcher.move(session, queueKeysOf(session, this.#current));
+      }
+    }
+    this.#loop.schedule();
   }
 
   /** What ended for its leases while it was away, and which of them were asked to stop. Their runs have just been found. */

@@ -22,7 +22,10 @@ describe("LeaseTask", () => {
       .when(leaseTask(0, { sessionId: "s9", worker: "box" }))
       .records({
         case: "taskLeased",
-        value: { task: 0, leaseVersion: 1, attempt: 1, sessionId: "s9", worker: "box" },
+        value: {
+          ...{ task: 0, leaseVersion: 1, attempt: 1, sessionId: "s9", worker: "box" },
+          codeVersion: 0,
+        },
       })
       .go();
     expect(state.tasks[0]).toMatchObject({

@@ -9,6 +9,7 @@ export function contextAt(nowMs: number, parts: Partial<DecideContext> = {}): De
     ...localCaller,
     runNumber: 1,
     standingOf: localStanding,
+    currentVersion: () => 0,
     random: () => 0,
     sha256,
     ...parts,

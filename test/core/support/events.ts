@@ -25,7 +25,11 @@ export function leased(
 ): Event<"taskLeased"> {
   return {
     case: "taskLeased",
-    value: { task, leaseVersion, attempt: leaseVersion, sessionId: "s1", worker: "w1", ...parts },
+    value: {
+      ...{ task, leaseVersion, attempt: leaseVersion, sessionId: "s1", worker: "w1" },
+      codeVersion: 0,
+      ...parts,
+    },
   };
 }
 

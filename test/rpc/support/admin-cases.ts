@@ -12,4 +12,27 @@ export const adminCases: readonly Case[] = [
   refused(admin.listNamespaces, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", () => ({
     pageToken: "zzz",
   })),
+  ...[admin.setCurrentVersion, admin.removeCurrentVersion, admin.getCurrentVersion].map((method) =>
+    refused(method, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+      workflow: "w".repeat(193),
+      codeVersion: 1,
+    })),
+  ),
+  refused(admin.setCurrentVersion, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    workflow: "w",
+  })),
+  refused(admin.setCurrentVersion, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    ...{ workflow: "w", codeVersion: 1_000_001 },
+  })),
+  ...[admin.setCurrentVersion, admin.removeCurrentVersion].map((method) =>
+    refused(method, "FAILED_PRECONDITION PAWL_STALE_VERSION", () => ({
+      ...{ workflow: "w", codeVersion: 1, expectedVersion: 7 },
+    })),
+  ),
+  refused(admin.listCurrentVersions, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    pageSize: 1001,
+  })),
+  refused(admin.listCurrentVersions, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", () => ({
+    pageToken: "zzz",
+  })),
 ];

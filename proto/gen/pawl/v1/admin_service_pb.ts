@@ -14,7 +14,322 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/admin_service.proto.
  */
 export const file_pawl_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEiJgoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIMCgRuYW1lGAEgASgJImQKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEiUKCW5hbWVzcGFjZRgBIAEoCzISLnBhd2wudjEuTmFtZXNwYWNlEhAKCGV4aXN0aW5nGAIgASgIEhAKCHBvc2l0aW9uGAMgASgMIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJZChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEiYKCm5hbWVzcGFjZXMYASADKAsyEi5wYXdsLnYxLk5hbWVzcGFjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXQoJTmFtZXNwYWNlEgwKBG5hbWUYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgDIAEoCSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCKcAQoGTGltaXRzEhkKEW1lc3NhZ2VfYnl0ZXNfbWF4GAEgASgNEhgKEGlubGluZV9ieXRlc19tYXgYAiABKA0SFgoOcGxhbl9ieXRlc19tYXgYAyABKA0SFgoOcGxhbl90YXNrc19tYXgYBCABKA0SFAoMaWRfYnl0ZXNfbWF4GAUgASgNEhcKD2JhdGNoX2l0ZW1zX21heBgGIAEoDSKZAQoMU3RvcmVGaW5kaW5nEg0KBXN0YWdlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKcnVuX251bWJlchgDIAEoBBIaChJmaXJzdF9iYWRfc2VxdWVuY2UYBCABKAQSCwoDa2V5GAUgASgJEiwKCGZvdW5kX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKfAQoLU2NydWJTdGF0dXMSDgoGcm91bmRzGAEgASgNEjEKDWxhc3Rfcm91bmRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWJ5dGVzGAMgASgEEicKCGZpbmRpbmdzGAQgAygLMhUucGF3bC52MS5TdG9yZUZpbmRpbmcSFQoNZmluZGluZ19jb3VudBgFIAEoDSLAAwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgCIAEoDRIQCghzdG9yZV9pZBgDIAEoCRITCgtzdG9yZV9lcG9jaBgEIAEoDRIsCghyZWFkeV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDbm93GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCgZsaW1pdHMYByABKAsyDy5wYXdsLnYxLkxpbWl0cxIQCghmZWF0dXJlcxgIIAMoCRIYChBkdXJhYmxlX3NlcXVlbmNlGAkgASgEEhgKEGhvcml6b25fc2VxdWVuY2UYCiABKAQSFQoNcmVzaWRlbnRfcnVucxgLIAEoDRIQCghkaXNrX2xvdxgMIAEoCBIXCg9vcGVuX3dvcmtfa25vd24YDSABKAgSGAoQcmVhZF9vbmx5X3JlYXNvbhgOIAEoCRIjCgVzY3J1YhgPIAEoCzIULnBhd2wudjEuU2NydWJTdGF0dXMSFgoOc2V0X2FzaWRlX3J1bnMYECADKAQyhwIKDEFkbWluU2VydmljZRJOCg1HZXRTZXJ2ZXJJbmZvEh0ucGF3bC52MS5HZXRTZXJ2ZXJJbmZvUmVxdWVzdBoeLnBhd2wudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlElQKD0NyZWF0ZU5hbWVzcGFjZRIfLnBhd2wudjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBogLnBhd2wudjEuQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USUQoOTGlzdE5hbWVzcGFjZXMSHi5wYXdsLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBofLnBhd2wudjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChtwYXdsL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SB3Bhd2wudjEinwEKDkN1cnJlbnRWZXJzaW9uEhAKCHdvcmtmbG93GAEgASgJEhQKDGNvZGVfdmVyc2lvbhgCIAEoDRIPCgd2ZXJzaW9uGAMgASgNEi4KCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNoYW5nZWRfYnkYBSABKAkSEAoIc2Vzc2lvbnMYBiABKA0iiQEKGFNldEN1cnJlbnRWZXJzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoId29ya2Zsb3cYAiABKAkSFAoMY29kZV92ZXJzaW9uGAMgASgNEh0KEGV4cGVjdGVkX3ZlcnNpb24YBCABKA1IAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJpChlTZXRDdXJyZW50VmVyc2lvblJlc3BvbnNlEigKB2N1cnJlbnQYASABKAsyFy5wYXdsLnYxLkN1cnJlbnRWZXJzaW9uEhAKCGV4aXN0aW5nGAIgASgIEhAKCHBvc2l0aW9uGAMgASgMInYKG1JlbW92ZUN1cnJlbnRWZXJzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEAoId29ya2Zsb3cYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoDUgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uImwKHFJlbW92ZUN1cnJlbnRWZXJzaW9uUmVzcG9uc2USKAoHY3VycmVudBgBIAEoCzIXLnBhd2wudjEuQ3VycmVudFZlcnNpb24SEAoIZXhpc3RpbmcYAiABKAgSEAoIcG9zaXRpb24YAyABKAwiPwoYR2V0Q3VycmVudFZlcnNpb25SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCSJFChlHZXRDdXJyZW50VmVyc2lvblJlc3BvbnNlEigKB2N1cnJlbnQYASABKAsyFy5wYXdsLnYxLkN1cnJlbnRWZXJzaW9uIlYKGkxpc3RDdXJyZW50VmVyc2lvbnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJhChtMaXN0Q3VycmVudFZlcnNpb25zUmVzcG9uc2USKQoIdmVyc2lvbnMYASADKAsyFy5wYXdsLnYxLkN1cnJlbnRWZXJzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiZAoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USJQoJbmFtZXNwYWNlGAEgASgLMhIucGF3bC52MS5OYW1lc3BhY2USEAoIZXhpc3RpbmcYAiABKAgSEAoIcG9zaXRpb24YAyABKAwiPgoVTGlzdE5hbWVzcGFjZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoDRISCgpwYWdlX3Rva2VuGAIgASgJIlkKFkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USJgoKbmFtZXNwYWNlcxgBIAMoCzISLnBhd2wudjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJdCglOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAMgASgJIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IpwBCgZMaW1pdHMSGQoRbWVzc2FnZV9ieXRlc19tYXgYASABKA0SGAoQaW5saW5lX2J5dGVzX21heBgCIAEoDRIWCg5wbGFuX2J5dGVzX21heBgDIAEoDRIWCg5wbGFuX3Rhc2tzX21heBgEIAEoDRIUCgxpZF9ieXRlc19tYXgYBSABKA0SFwoPYmF0Y2hfaXRlbXNfbWF4GAYgASgNIpkBCgxTdG9yZUZpbmRpbmcSDQoFc3RhZ2UYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgpydW5fbnVtYmVyGAMgASgEEhoKEmZpcnN0X2JhZF9zZXF1ZW5jZRgEIAEoBBILCgNrZXkYBSABKAkSLAoIZm91bmRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIp8BCgtTY3J1YlN0YXR1cxIOCgZyb3VuZHMYASABKA0SMQoNbGFzdF9yb3VuZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYnl0ZXMYAyABKAQSJwoIZmluZGluZ3MYBCADKAsyFS5wYXdsLnYxLlN0b3JlRmluZGluZxIVCg1maW5kaW5nX2NvdW50GAUgASgNIsADChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEhAKCHN0b3JlX2lkGAMgASgJEhMKC3N0b3JlX2Vwb2NoGAQgASgNEiwKCHJlYWR5X2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNub3cYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KBmxpbWl0cxgHIAEoCzIPLnBhd2wudjEuTGltaXRzEhAKCGZlYXR1cmVzGAggAygJEhgKEGR1cmFibGVfc2VxdWVuY2UYCSABKAQSGAoQaG9yaXpvbl9zZXF1ZW5jZRgKIAEoBBIVCg1yZXNpZGVudF9ydW5zGAsgASgNEhAKCGRpc2tfbG93GAwgASgIEhcKD29wZW5fd29ya19rbm93bhgNIAEoCBIYChByZWFkX29ubHlfcmVhc29uGA4gASgJEiMKBXNjcnViGA8gASgLMhQucGF3bC52MS5TY3J1YlN0YXR1cxIWCg5zZXRfYXNpZGVfcnVucxgQIAMoBDKGBQoMQWRtaW5TZXJ2aWNlEk4KDUdldFNlcnZlckluZm8SHS5wYXdsLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0Gh4ucGF3bC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2USVAoPQ3JlYXRlTmFtZXNwYWNlEh8ucGF3bC52MS5DcmVhdGVOYW1lc3BhY2VSZXF1ZXN0GiAucGF3bC52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJRCg5MaXN0TmFtZXNwYWNlcxIeLnBhd2wudjEuTGlzdE5hbWVzcGFjZXNSZXF1ZXN0Gh8ucGF3bC52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEloKEVNldEN1cnJlbnRWZXJzaW9uEiEucGF3bC52MS5TZXRDdXJyZW50VmVyc2lvblJlcXVlc3QaIi5wYXdsLnYxLlNldEN1cnJlbnRWZXJzaW9uUmVzcG9uc2USYwoUUmVtb3ZlQ3VycmVudFZlcnNpb24SJC5wYXdsLnYxLlJlbW92ZUN1cnJlbnRWZXJzaW9uUmVxdWVzdBolLnBhd2wudjEuUmVtb3ZlQ3VycmVudFZlcnNpb25SZXNwb25zZRJaChFHZXRDdXJyZW50VmVyc2lvbhIhLnBhd2wudjEuR2V0Q3VycmVudFZlcnNpb25SZXF1ZXN0GiIucGF3bC52MS5HZXRDdXJyZW50VmVyc2lvblJlc3BvbnNlEmAKE0xpc3RDdXJyZW50VmVyc2lvbnMSIy5wYXdsLnYxLkxpc3RDdXJyZW50VmVyc2lvbnNSZXF1ZXN0GiQucGF3bC52MS5MaXN0Q3VycmVudFZlcnNpb25zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+
+/**
+ * The current version of a workflow.
+ *
+ * @generated from message pawl.v1.CurrentVersion
+ */
+export type CurrentVersion = Message<"pawl.v1.CurrentVersion"> & {
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * The version that is current, from 1. 0: none is, since it was removed.
+   *
+   * @generated from field: uint32 code_version = 2;
+   */
+  codeVersion: number;
+
+  /**
+   * Rises by 1 with each change. Give it as `expected_version`.
+   *
+   * @generated from field: uint32 version = 3;
+   */
+  version: number;
+
+  /**
+   * When it was changed last, by the kernel's clock. Absent when it never was.
+   *
+   * @generated from field: google.protobuf.Timestamp changed_at = 4;
+   */
+  changedAt?: Timestamp | undefined;
+
+  /**
+   * Who changed it last, as the connection proved: `local` is unauthenticated.
+   *
+   * @generated from field: string changed_by = 5;
+   */
+  changedBy: string;
+
+  /**
+   * Worker sessions that are connected and serve the version, in the queue of its own name.
+   *
+   * @generated from field: uint32 sessions = 6;
+   */
+  sessions: number;
+};
+
+/**
+ * Describes the message pawl.v1.CurrentVersion.
+ * Use `create(CurrentVersionSchema)` to create a new message.
+ */
+export const CurrentVersionSchema: GenMessage<CurrentVersion> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 0);
+
+/**
+ * Sets the current version of a workflow.
+ *
+ * @generated from message pawl.v1.SetCurrentVersionRequest
+ */
+export type SetCurrentVersionRequest = Message<"pawl.v1.SetCurrentVersionRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow, 1 to 192 bytes, so that its kinds are ids.
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+
+  /**
+   * The version, 1 to 1,000,000.
+   *
+   * @generated from field: uint32 code_version = 3;
+   */
+  codeVersion: number;
+
+  /**
+   * The `version` that the current version must have: 0 when none was ever set. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 4;
+   */
+  expectedVersion?: number | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.SetCurrentVersionRequest.
+ * Use `create(SetCurrentVersionRequestSchema)` to create a new message.
+ */
+export const SetCurrentVersionRequestSchema: GenMessage<SetCurrentVersionRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 1);
+
+/**
+ * The current version is set.
+ *
+ * @generated from message pawl.v1.SetCurrentVersionResponse
+ */
+export type SetCurrentVersionResponse = Message<"pawl.v1.SetCurrentVersionResponse"> & {
+  /**
+   * As it is now.
+   *
+   * @generated from field: pawl.v1.CurrentVersion current = 1;
+   */
+  current?: CurrentVersion | undefined;
+
+  /**
+   * True when nothing was changed: it was set already.
+   *
+   * @generated from field: bool existing = 2;
+   */
+  existing: boolean;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.SetCurrentVersionResponse.
+ * Use `create(SetCurrentVersionResponseSchema)` to create a new message.
+ */
+export const SetCurrentVersionResponseSchema: GenMessage<SetCurrentVersionResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 2);
+
+/**
+ * Removes the current version of a workflow.
+ *
+ * @generated from message pawl.v1.RemoveCurrentVersionRequest
+ */
+export type RemoveCurrentVersionRequest = Message<"pawl.v1.RemoveCurrentVersionRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+
+  /**
+   * The `version` that the current version must have. Absent: any.
+   *
+   * @generated from field: optional uint32 expected_version = 3;
+   */
+  expectedVersion?: number | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.RemoveCurrentVersionRequest.
+ * Use `create(RemoveCurrentVersionRequestSchema)` to create a new message.
+ */
+export const RemoveCurrentVersionRequestSchema: GenMessage<RemoveCurrentVersionRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 3);
+
+/**
+ * The current version is removed.
+ *
+ * @generated from message pawl.v1.RemoveCurrentVersionResponse
+ */
+export type RemoveCurrentVersionResponse = Message<"pawl.v1.RemoveCurrentVersionResponse"> & {
+  /**
+   * As it is now: its `code_version` is 0.
+   *
+   * @generated from field: pawl.v1.CurrentVersion current = 1;
+   */
+  current?: CurrentVersion | undefined;
+
+  /**
+   * True when nothing was changed: it was removed already.
+   *
+   * @generated from field: bool existing = 2;
+   */
+  existing: boolean;
+
+  /**
+   * Position up to which this answer is durable.
+   *
+   * @generated from field: bytes position = 3;
+   */
+  position: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.v1.RemoveCurrentVersionResponse.
+ * Use `create(RemoveCurrentVersionResponseSchema)` to create a new message.
+ */
+export const RemoveCurrentVersionResponseSchema: GenMessage<RemoveCurrentVersionResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 4);
+
+/**
+ * Asks for the current version of a workflow.
+ *
+ * @generated from message pawl.v1.GetCurrentVersionRequest
+ */
+export type GetCurrentVersionRequest = Message<"pawl.v1.GetCurrentVersionRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 2;
+   */
+  workflow: string;
+};
+
+/**
+ * Describes the message pawl.v1.GetCurrentVersionRequest.
+ * Use `create(GetCurrentVersionRequestSchema)` to create a new message.
+ */
+export const GetCurrentVersionRequestSchema: GenMessage<GetCurrentVersionRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 5);
+
+/**
+ * The current version of a workflow.
+ *
+ * @generated from message pawl.v1.GetCurrentVersionResponse
+ */
+export type GetCurrentVersionResponse = Message<"pawl.v1.GetCurrentVersionResponse"> & {
+  /**
+   * The current version.
+   *
+   * @generated from field: pawl.v1.CurrentVersion current = 1;
+   */
+  current?: CurrentVersion | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.GetCurrentVersionResponse.
+ * Use `create(GetCurrentVersionResponseSchema)` to create a new message.
+ */
+export const GetCurrentVersionResponseSchema: GenMessage<GetCurrentVersionResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 6);
+
+/**
+ * Lists current versions.
+ *
+ * @generated from message pawl.v1.ListCurrentVersionsRequest
+ */
+export type ListCurrentVersionsRequest = Message<"pawl.v1.ListCurrentVersionsRequest"> & {
+  /**
+   * Namespace. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Rows of a page. Default 50, at most 1,000.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Token of the page before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListCurrentVersionsRequest.
+ * Use `create(ListCurrentVersionsRequestSchema)` to create a new message.
+ */
+export const ListCurrentVersionsRequestSchema: GenMessage<ListCurrentVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 7);
+
+/**
+ * A page of current versions; those that were removed are left out.
+ *
+ * @generated from message pawl.v1.ListCurrentVersionsResponse
+ */
+export type ListCurrentVersionsResponse = Message<"pawl.v1.ListCurrentVersionsResponse"> & {
+  /**
+   * Current versions.
+   *
+   * @generated from field: repeated pawl.v1.CurrentVersion versions = 1;
+   */
+  versions: CurrentVersion[];
+
+  /**
+   * Token of the next page. Empty: this is the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.ListCurrentVersionsResponse.
+ * Use `create(ListCurrentVersionsResponseSchema)` to create a new message.
+ */
+export const ListCurrentVersionsResponseSchema: GenMessage<ListCurrentVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_admin_service, 8);
 
 /**
  * Creates a namespace.
@@ -35,7 +350,7 @@ export type CreateNamespaceRequest = Message<"pawl.v1.CreateNamespaceRequest"> &
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 0);
+  messageDesc(file_pawl_v1_admin_service, 9);
 
 /**
  * A namespace is there.
@@ -70,7 +385,7 @@ export type CreateNamespaceResponse = Message<"pawl.v1.CreateNamespaceResponse">
  * Use `create(CreateNamespaceResponseSchema)` to create a new message.
  */
 export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 1);
+  messageDesc(file_pawl_v1_admin_service, 10);
 
 /**
  * Lists namespaces.
@@ -98,7 +413,7 @@ export type ListNamespacesRequest = Message<"pawl.v1.ListNamespacesRequest"> & {
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 2);
+  messageDesc(file_pawl_v1_admin_service, 11);
 
 /**
  * A page of namespaces.
@@ -126,7 +441,7 @@ export type ListNamespacesResponse = Message<"pawl.v1.ListNamespacesResponse"> &
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 3);
+  messageDesc(file_pawl_v1_admin_service, 12);
 
 /**
  * A namespace: runs, operations and everything of theirs are seen from within it only.
@@ -161,7 +476,7 @@ export type Namespace = Message<"pawl.v1.Namespace"> & {
  * Use `create(NamespaceSchema)` to create a new message.
  */
 export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 4);
+  messageDesc(file_pawl_v1_admin_service, 13);
 
 /**
  * Asks for server info.
@@ -176,7 +491,7 @@ export type GetServerInfoRequest = Message<"pawl.v1.GetServerInfoRequest"> & {
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 5);
+  messageDesc(file_pawl_v1_admin_service, 14);
 
 /**
  * Bounds that the kernel enforces.
@@ -232,7 +547,7 @@ export type Limits = Message<"pawl.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 6);
+  messageDesc(file_pawl_v1_admin_service, 15);
 
 /**
  * Something stored that is not as it was written, found by the kernel while it serves. Nothing is repaired.
@@ -288,7 +603,7 @@ export type StoreFinding = Message<"pawl.v1.StoreFinding"> & {
  * Use `create(StoreFindingSchema)` to create a new message.
  */
 export const StoreFindingSchema: GenMessage<StoreFinding> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 7);
+  messageDesc(file_pawl_v1_admin_service, 16);
 
 /**
  * What the scrubber, which reads all that is stored again and again, has done in this process.
@@ -338,7 +653,7 @@ export type ScrubStatus = Message<"pawl.v1.ScrubStatus"> & {
  * Use `create(ScrubStatusSchema)` to create a new message.
  */
 export const ScrubStatusSchema: GenMessage<ScrubStatus> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 8);
+  messageDesc(file_pawl_v1_admin_service, 17);
 
 /**
  * Server info.
@@ -465,7 +780,7 @@ export type GetServerInfoResponse = Message<"pawl.v1.GetServerInfoResponse"> & {
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_admin_service, 9);
+  messageDesc(file_pawl_v1_admin_service, 18);
 
 /**
  * The kernel.
@@ -508,6 +823,51 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ListNamespacesRequestSchema;
     output: typeof ListNamespacesResponseSchema;
+  },
+  /**
+   * Sets the current version of a workflow: starts that ask for it get it from this commit on, and runs that follow go on with it, each when a worker takes it the next time.
+   * No worker need serve it yet. Durable when answered. Retry: safe, identified by workflow, version and `expected_version`: the same again is answered `existing`,
+   * unless it was changed meanwhile. `expected_version` may be left out: then it is set whatever is current. At most 5,000 workflows of a store have one. Errors:
+   * PAWL_INVALID_FIELD, PAWL_STALE_VERSION, PAWL_READ_ONLY, PAWL_UNAVAILABLE.
+   *
+   * @generated from rpc pawl.v1.AdminService.SetCurrentVersion
+   */
+  setCurrentVersion: {
+    methodKind: "unary";
+    input: typeof SetCurrentVersionRequestSchema;
+    output: typeof SetCurrentVersionResponseSchema;
+  },
+  /**
+   * Removes it: starts that ask for the current version are refused from then on, and runs that follow wait until one is set. Durable when answered. Retry: safe, identified
+   * by workflow and `expected_version`: the same again is answered `existing`, and so is one where none was ever set. `expected_version` may be left out: then it is removed
+   * whatever is current. Errors: PAWL_INVALID_FIELD, PAWL_STALE_VERSION, PAWL_READ_ONLY, PAWL_UNAVAILABLE.
+   *
+   * @generated from rpc pawl.v1.AdminService.RemoveCurrentVersion
+   */
+  removeCurrentVersion: {
+    methodKind: "unary";
+    input: typeof RemoveCurrentVersionRequestSchema;
+    output: typeof RemoveCurrentVersionResponseSchema;
+  },
+  /**
+   * Tells the current version of a workflow; where none was ever set, `code_version` and `version` are 0. Changes nothing. Errors: PAWL_INVALID_FIELD.
+   *
+   * @generated from rpc pawl.v1.AdminService.GetCurrentVersion
+   */
+  getCurrentVersion: {
+    methodKind: "unary";
+    input: typeof GetCurrentVersionRequestSchema;
+    output: typeof GetCurrentVersionResponseSchema;
+  },
+  /**
+   * Lists the current versions of a namespace, in the order in which they were first set. Changes nothing. Errors: PAWL_INVALID_FIELD, PAWL_INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc pawl.v1.AdminService.ListCurrentVersions
+   */
+  listCurrentVersions: {
+    methodKind: "unary";
+    input: typeof ListCurrentVersionsRequestSchema;
+    output: typeof ListCurrentVersionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_pawl_v1_admin_service, 0);

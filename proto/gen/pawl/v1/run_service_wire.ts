@@ -6,6 +6,8 @@
 import type { OnExisting } from "./run_service_pb.js";
 import type { DurationShape } from "../../../wire/well-known.js";
 import { readDuration, writeDuration } from "../../../wire/well-known.js";
+import type { VersionChoiceShape } from "./version_wire.js";
+import { readVersionChoice, writeVersionChoice } from "./version_wire.js";
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
@@ -30,6 +32,7 @@ export interface StartRunShape {
   onExisting: OnExisting;
   requestId: string;
   runTimeout?: DurationShape | undefined;
+  versionChoice?: VersionChoiceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.StartRun`. */
@@ -88,6 +91,12 @@ export function writeStartRun(w: WireWriter, m: StartRunShape): void {
     writeDuration(w, m.runTimeout);
     w.end(at);
   }
+  if (m.versionChoice !== undefined) {
+    w.tag(106);
+    const at = w.begin();
+    writeVersionChoice(w, m.versionChoice);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.StartRun` up to `end`, which is the reader's limit. */
@@ -104,6 +113,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
   let onExisting: OnExisting = 0;
   let requestId: string = "";
   let runTimeout: DurationShape | undefined;
+  let versionChoice: VersionChoiceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -146,6 +156,10 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
         runTimeout = readDuration(r, r.enter());
         r.leave(end);
         break;
+      case 106:
+        versionChoice = readVersionChoice(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -163,6 +177,7 @@ export function readStartRun(r: WireReader, end: number): StartRunShape {
     onExisting,
     requestId,
     runTimeout,
+    versionChoice,
   };
 }
 

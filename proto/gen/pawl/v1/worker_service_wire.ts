@@ -13,6 +13,8 @@ import { readRollback, writeRollback } from "./rollback_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { ObligationStatus, ParentClose } from "./obligation_pb.js";
 import type { RunStatus } from "./run_pb.js";
+import type { CodeVersionShape, VersionChoiceShape } from "./version_wire.js";
+import { readCodeVersion, readVersionChoice, writeCodeVersion, writeVersionChoice } from "./version_wire.js";
 import type { RecordKind } from "./worker_service_pb.js";
 import type { OperationScope } from "./operation_pb.js";
 import type { IntentAnswerShape, ObservationShape, OperationRequestShape, ReconciliationShape } from "./operation_wire.js";
@@ -1463,6 +1465,7 @@ export interface OfferShape {
   recorded: RecordedNameShape[];
   warm: boolean;
   rollingBack?: RollingBackShape | undefined;
+  codeVersion?: CodeVersionShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.Offer`. */
@@ -1569,6 +1572,12 @@ export function writeOffer(w: WireWriter, m: OfferShape): void {
     writeRecordedName(w, item);
     w.end(at);
   }
+  if (m.codeVersion !== undefined) {
+    w.tag(266);
+    const at = w.begin();
+    writeCodeVersion(w, m.codeVersion);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.Offer` up to `end`, which is the reader's limit. */
@@ -1596,6 +1605,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
   const recorded: RecordedNameShape[] = [];
   let warm: boolean = false;
   let rollingBack: RollingBackShape | undefined;
+  let codeVersion: CodeVersionShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1673,6 +1683,10 @@ export function readOffer(r: WireReader, end: number): OfferShape {
         recorded.push(readRecordedName(r, r.enter()));
         r.leave(end);
         break;
+      case 266:
+        codeVersion = readCodeVersion(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1701,6 +1715,7 @@ export function readOffer(r: WireReader, end: number): OfferShape {
     recorded,
     warm,
     rollingBack,
+    codeVersion,
   };
 }
 
@@ -2545,6 +2560,7 @@ export interface ChildItemShape {
   parentClose: ParentClose;
   seenThrough: number;
   runTimeout?: DurationShape | undefined;
+  versionChoice?: VersionChoiceShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.ChildItem`. */
@@ -2595,6 +2611,12 @@ export function writeChildItem(w: WireWriter, m: ChildItemShape): void {
     writeDuration(w, m.runTimeout);
     w.end(at);
   }
+  if (m.versionChoice !== undefined) {
+    w.tag(98);
+    const at = w.begin();
+    writeVersionChoice(w, m.versionChoice);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.ChildItem` up to `end`, which is the reader's limit. */
@@ -2610,6 +2632,7 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
   let parentClose: ParentClose = 0;
   let seenThrough: number = 0;
   let runTimeout: DurationShape | undefined;
+  let versionChoice: VersionChoiceShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2647,6 +2670,10 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
         runTimeout = readDuration(r, r.enter());
         r.leave(end);
         break;
+      case 98:
+        versionChoice = readVersionChoice(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -2663,6 +2690,7 @@ export function readChildItem(r: WireReader, end: number): ChildItemShape {
     parentClose,
     seenThrough,
     runTimeout,
+    versionChoice,
   };
 }
 

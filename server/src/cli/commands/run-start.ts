@@ -11,6 +11,7 @@ import {
   type StartRunResult,
   StartRunResultSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
+import { type VersionMode, VersionModeSchema } from "@pawl/proto/v1/version_pb.js";
 import type { Command } from "commander";
 import { usageError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS } from "../connection.js";
@@ -35,6 +36,7 @@ interface StartOptions extends KernelOptions {
   readonly onExisting?: OnExisting;
   readonly requestId?: string;
   readonly runTimeout?: number;
+  readonly current?: VersionMode;
   readonly label?: readonly (readonly [string, string])[];
 }
 
@@ -61,6 +63,11 @@ export function addRunStart(group: Command, context: CliContext): void {
       "--request-id <id>",
       "tells this start from a second one; give it again to send the same (default: a new UUID)",
     )
+    .option(
+      "--current <mode>",
+      "go by the current version of the workflow, in tasks of the plan of kind WORKFLOW@current: pinned, follow (default: as the plan says)",
+      enumWordOption(VersionModeSchema),
+    )
     .option("--label <key=value>", "a label for lists; may be given again", keyValue);
   addKernelOptions(command).action(async (workflow: string, options: StartOptions) => {
     const plan = await readPlan(context, options.plan);
@@ -70,6 +77,7 @@ export function addRunStart(group: Command, context: CliContext): void {
       ...{ workflow, plan, input, runId, requestId },
       onExisting: options.onExisting ?? OnExisting.ATTACH,
       runTimeoutMs: options.runTimeout,
+      current: options.current,
       labels: (options.label ?? []).map(([key, value]) => ({ key, value })),
     };
     const made = [
@@ -89,6 +97,7 @@ interface Start {
   readonly onExisting: OnExisting;
   readonly requestId: string;
   readonly runTimeoutMs: number | undefined;
+  readonly current: VersionMode | undefined;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
 }
 
@@ -103,6 +112,7 @@ async function startRun(session: KernelSession, start: Start): Promise<void> {
     requestId,
     labels: [...labels],
     ...(input && { input }),
+    ...(start.current === undefined ? {} : { versionChoice: { mode: start.current } }),
     ...(runTimeoutMs === undefined ? {} : { runTimeout: durationFromMs(runTimeoutMs) }),
   };
   const { results, position } = await kernel.runs.startRuns(

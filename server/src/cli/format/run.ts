@@ -6,6 +6,7 @@ import {
   TaskStatus,
   TaskStatusSchema,
 } from "@pawl/proto/v1/run_pb.js";
+import { type CodeVersion, VersionMode } from "@pawl/proto/v1/version_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
 import { describeFailure } from "./failure.js";
 import { principalName } from "./principal.js";
@@ -51,10 +52,16 @@ export function runFields(run: Run, clock: Clock): (readonly [string, string | u
     ["started", formatTime(run.startedAt, clock)],
     ["ended", run.closedAt === undefined ? undefined : formatTime(run.closedAt, clock)],
     ["deadline", run.deadlineAt === undefined ? undefined : formatTime(run.deadlineAt, clock)],
+    ["code", run.codeVersion === undefined ? undefined : describeCode(run.codeVersion)],
     ["version", `${run.version} (plan version ${run.planVersion})`],
     ["namespace", run.namespace],
     ["labels", labels.sort().join(", ")],
   ];
+}
+
+/** Which version of its workflow's code a run goes by: `version 2, pinned`. */
+function describeCode({ version, mode }: CodeVersion): string {
+  return mode === VersionMode.FOLLOW ? "follows the current version" : `version ${version}, pinned`;
 }
 
 function describePause({ at, reason, principal }: RunPause, clock: Clock): string {

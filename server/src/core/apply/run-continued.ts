@@ -31,6 +31,7 @@ export function applyRunContinued(
   }
   carrySignals(run, { hasEnded: false, seenThrough: event.seenThrough });
   const { status, pause, labels, traceparent, principal, deadline, startRequests, signals } = run;
+  const { codeVersion } = run;
   const startInput = originalInput(run);
   const { incarnation, leaseVersion } = event;
   beginAgain(
@@ -38,7 +39,7 @@ export function applyRunContinued(
     run.plan,
     { incarnation, meta },
     {
-      ...{ status, pause, labels, traceparent, principal, deadline, startRequests },
+      ...{ status, pause, labels, traceparent, principal, deadline, startRequests, codeVersion },
       input: keepBytes(event.input),
       continued: { leaseVersion, startInput },
     },

@@ -22,7 +22,7 @@ export function applyRunRestarted(
       "it is not",
     );
   }
-  const { incarnation, requestId, labels, traceparent, principal, deadline } = event;
+  const { incarnation, requestId, labels, traceparent, principal, deadline, codeVersion } = event;
   carrySignals(run, { hasEnded: true });
   const { signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes } = run;
   const request = { requestId, atMs: meta.atMs };
@@ -32,7 +32,7 @@ export function applyRunRestarted(
     { incarnation, meta },
     {
       ...{ signals, signalsByRequest, keptSignals, keptSignalCount, keptSignalBytes },
-      ...{ labels, traceparent, principal, deadline },
+      ...{ labels, traceparent, principal, deadline, codeVersion },
       input: keepBytes(event.input),
       startRequests: rememberRequest(freshRequests(run.startRequests, meta.atMs), request),
     },

@@ -30,6 +30,7 @@ export function applyRunStarted(
   run.traceparent = event.traceparent;
   run.principal = event.principal;
   run.parent = event.parent;
+  run.codeVersion = event.codeVersion;
   run.startedAtMs = meta.atMs;
   run.eventCount = meta.number;
   run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, 0));
@@ -115,6 +116,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     obligationsByIdentity: none.obligationsByIdentity,
     openObligations: none.openObligations,
     parent: undefined,
+    codeVersion: undefined,
     toldParent: false,
     openChildren: none.openChildren,
     strayChildren: none.strayChildren,
@@ -140,6 +142,7 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     attempt: 0,
     usedAttempts: 0,
     leaseVersion,
+    codeVersion: 0,
     sessionId: "",
     worker: "",
     firstReadyAtMs: isReady ? startedAtMs : 0,

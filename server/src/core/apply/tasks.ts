@@ -40,6 +40,7 @@ export function applyTaskLeased(
   task.attempt = event.attempt;
   task.sessionId = event.sessionId;
   task.worker = event.worker;
+  task.codeVersion = event.codeVersion;
   task.leasedAtMs = meta.atMs;
   task.leaseEndReason = LeaseEndReason.UNSPECIFIED;
   hooks.taskMoved(run, task.number);

@@ -3,6 +3,7 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import type { ObligationStatus, ParentClose } from "@pawl/proto/v1/obligation_pb.js";
 import type { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import type { VersionChoiceShape } from "@pawl/proto/v1/version_wire.js";
 import type { TaskRef } from "./task-commands.js";
 
 /** What another run is asked to do. */
@@ -23,6 +24,8 @@ export type ObligationOrder =
       readonly parentClose: ParentClose;
       /** How long it may take, in ms. 0: as long as its parent. */
       readonly runTimeoutMs: number;
+      /** Asks for the current version of its workflow; undefined: the plan says which one. */
+      readonly versionChoice?: VersionChoiceShape | undefined;
     };
 
 /** Records that the run owes another one something. */

@@ -3,6 +3,7 @@
 import type { ObligationSourceShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
+import type { CodeVersionShape, VersionChoiceShape } from "@pawl/proto/v1/version_wire.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import type { SendSignal } from "./wait-commands.js";
 
@@ -29,6 +30,10 @@ export interface StartRun {
   readonly runTimeoutMs?: number | undefined;
   /** When it ends with its parent at the latest, in ms since the Unix epoch; undefined: never. */
   readonly deadlineMs?: number | undefined;
+  /** Asks for the current version of the workflow; absent: the plan says which one. */
+  readonly versionChoice?: VersionChoiceShape | undefined;
+  /** The version that was chosen already, for a child, when its parent recorded it. */
+  readonly codeVersion?: CodeVersionShape | undefined;
 }
 
 /** A lease by task and version. */

@@ -18,6 +18,8 @@ export interface LeaseTask {
   readonly task: number;
   readonly sessionId: string;
   readonly worker: string;
+  /** The version that is current, for a task that follows it; absent or 0 otherwise. */
+  readonly codeVersion?: number;
 }
 
 /** Ends a lease without a report. */

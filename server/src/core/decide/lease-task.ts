@@ -1,12 +1,14 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { LeaseTask } from "../command.js";
 import { accept, type Decision, reject } from "../decision.js";
+import { followsCurrent } from "../plan/code-version.js";
 import { illegalTransition } from "../rejection.js";
 import type { Run } from "../state.js";
 import { isRunOpen, runStatusName, taskStatusName } from "../transitions.js";
+import { noCurrentVersion } from "./choose-version.js";
 import { findTask, runOver, taskNotFound } from "./find.js";
 
-/** Gives a READY task to a worker. Refusals, in order: no task, run over or set aside, run paused, not READY. */
+/** Gives a READY task to a worker. Refusals, in order: no task, run over or set aside, run paused, not READY, no current version to follow. */
 export function decideLeaseTask(run: Run, command: LeaseTask): Decision {
   const found = findTask(run, command.task);
   if (found === undefined) {
@@ -26,6 +28,7 @@ export function decideLeaseTask(run: Run, command: LeaseTask): Decision {
     );
   }
   const { task } = found;
+  const { codeVersion = 0 } = command;
   if (task.status !== TaskStatus.READY) {
     const status = taskStatusName(task.status);
     return reject(
@@ -37,6 +40,9 @@ export function decideLeaseTask(run: Run, command: LeaseTask): Decision {
       }),
     );
   }
+  if (codeVersion === 0 && run.codeVersion !== undefined && followsCurrent(run, found.spec)) {
+    return reject(noCurrentVersion(run.workflow)); // Nobody serves it, so nobody should have asked.
+  }
   return accept([
     {
       case: "taskLeased",
@@ -46,6 +52,7 @@ export function decideLeaseTask(run: Run, command: LeaseTask): Decision {
         attempt: task.usedAttempts + 1,
         sessionId: command.sessionId,
         worker: command.worker,
+        codeVersion,
       },
     },
   ]);

@@ -9,12 +9,13 @@ import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { fingerprintConflict, type Rejection } from "../rejection.js";
 import { type Obligation, obligationIdentity, type Run } from "../state.js";
+import { chooseVersion } from "./choose-version.js";
 import { findTask, taskNotFound } from "./find.js";
 import { refuseNew } from "./hold-back.js";
 
 /**
  * Records that the run owes another one something. Refusals, in order: no task, another receiver or content than the recorded one, lease
- * lost, too many obligations. What is recorded is answered `existing`, whoever holds the task: nothing is sent twice.
+ * lost, too many obligations, no current version of a child's workflow. What is recorded is answered `existing`, whoever holds the task: nothing is sent twice.
  */
 export function decideMakeObligation(
   run: Run,
@@ -51,13 +52,17 @@ export function decideMakeObligation(
     order.case === "child"
       ? childRunId({ runId: parent, incarnation, task: found.spec.name, name, key }, ctx.sha256)
       : command.runId;
+  const declared = declareOrder(run, order, ctx);
+  if ("reason" in declared) {
+    return reject(declared);
+  }
   const declaration: ObligationDeclarationShape = {
     name,
     key,
     task: task.number,
     runId,
     principal: ctx.principal,
-    order: declareOrder(order, ctx),
+    order: declared,
   };
   return accept([{ case: "obligationMade", value: { declaration, leaseVersion, seenThrough } }], {
     existing: false,
@@ -66,9 +71,10 @@ export function decideMakeObligation(
 }
 
 function declareOrder(
+  { namespace }: Run,
   order: ObligationOrder,
   ctx: DecideContext,
-): ObligationDeclarationShape["order"] {
+): ObligationDeclarationShape["order"] | Rejection {
   switch (order.case) {
     case "signal": {
       const { signal, payload } = order;
@@ -77,8 +83,12 @@ function declareOrder(
     case "cancel":
       return { case: "cancel", value: { reason: order.reason, child: 0 } };
     case "child": {
-      const { case: _case, ...value } = order;
-      return { case: "child", value };
+      const { case: _case, versionChoice: choice, ...value } = order;
+      if (choice === undefined) {
+        return { case: "child", value: { ...value, codeVersion: undefined } };
+      }
+      const chosen = chooseVersion({ namespace, choice, ...value }, ctx);
+      return "reason" in chosen ? chosen : { case: "child", value: { ...value, ...chosen } };
     }
   }
 }

@@ -10,6 +10,7 @@ import { deadlineOf } from "../run-timeout.js";
 import { freshRequests } from "../start-requests.js";
 import type { Run } from "../state.js";
 import { isRunOpen, operationStatusName } from "../transitions.js";
+import { versionOf } from "./choose-version.js";
 import { endProposal } from "./end-proposal.js";
 import { decideTerminateRun } from "./end-run.js";
 import { signalOfRestart } from "./send-signal.js";
@@ -19,8 +20,8 @@ const replacedReason = "A new start replaced it.";
 
 /**
  * Begins the next incarnation of a run; an open one is terminated first, in the same commit. Its operations must be settled: an effect that may
- * still happen belongs to the incarnation that asked for it. Refusals, in order: operations unsettled, overloaded, those of a
- * signal beside it.
+ * still happen belongs to the incarnation that asked for it. Refusals, in order: operations unsettled, overloaded, no current version,
+ * those of a signal beside it.
  */
 export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Decision {
   const first = findOpenEffect(run);
@@ -29,6 +30,10 @@ export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Dec
   }
   if (freshRequests(run.startRequests, ctx.nowMs).length >= limits.restartsPerDayMax) {
     return reject(tooOften(run));
+  }
+  const chosen = versionOf(command, ctx);
+  if ("reason" in chosen) {
+    return reject(chosen);
   }
   const signals = command.signal === undefined ? [] : signalOfRestart(run, command.signal, ctx);
   if ("reason" in signals) {
@@ -46,13 +51,14 @@ export function restartRun(run: Run, command: StartRun, ctx: DecideContext): Dec
     case: "runRestarted",
     value: {
       incarnation: run.incarnation + 1,
-      plan: command.plan.bytes,
+      plan: chosen.plan ?? command.plan.bytes,
       input: command.input,
       labels: command.labels.map((label) => ({ ...label })),
       traceparent: command.traceparent,
       principal: ctx.principal,
       requestId: command.requestId,
       deadline: deadlineOf(command, ctx.nowMs),
+      codeVersion: chosen.codeVersion,
     },
   };
   return accept([...ending, restarted, ...signals]);

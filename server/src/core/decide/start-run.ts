@@ -9,13 +9,14 @@ import { fingerprintConflict, type Rejection } from "../rejection.js";
 import { deadlineOf } from "../run-timeout.js";
 import type { Run } from "../state.js";
 import { isRunOpen, runStatusName } from "../transitions.js";
+import { type StartVersion, versionOf } from "./choose-version.js";
 import { restartRun } from "./restart-run.js";
 import { decideSendSignal, receivedSignal } from "./send-signal.js";
 
 /**
  * Begins a run. An existing one with another fingerprint is refused whatever the policy. Else a request that began one of its incarnations
- * is answered `existing`, and any other by its policy. Refusals, in order: fingerprint conflict, run exists, operations unsettled, overloaded, those of a
- * signal beside it, which also reaches a run that exists. A run that another starts as its child exists for it only when it is that child.
+ * is answered `existing`, and any other by its policy. Refusals, in order: fingerprint conflict, run exists, operations unsettled, overloaded, no current
+ * version, those of a signal beside it, which also reaches a run that exists. A run that another starts as its child exists for it only when it is that child.
  */
 export function decideStartRun(
   run: Run | undefined,
@@ -23,7 +24,10 @@ export function decideStartRun(
   ctx: DecideContext,
 ): Decision {
   if (run === undefined) {
-    return accept([startedOf(command, ctx), ...signalsOf(command, ctx)]);
+    const chosen = versionOf(command, ctx);
+    return "reason" in chosen
+      ? reject(chosen)
+      : accept([startedOf(command, chosen, ctx), ...signalsOf(command, ctx)]);
   }
   if (command.parent !== undefined) {
     return isChildOf(run, command.parent) ? acceptExisting() : reject(runExists(run));
@@ -47,7 +51,11 @@ export function isRestart(run: Run, { requestId, onExisting }: StartRun): boolea
   return !isRemembered(run, requestId) && mustRestart(run, onExisting);
 }
 
-function startedOf(command: StartRun, ctx: DecideContext): Started {
+function startedOf(
+  command: StartRun,
+  { plan, codeVersion }: StartVersion,
+  ctx: DecideContext,
+): Started {
   return {
     case: "runStarted",
     value: {
@@ -55,7 +63,7 @@ function startedOf(command: StartRun, ctx: DecideContext): Started {
       runId: command.runId,
       incarnation: 1,
       workflow: command.workflow,
-      plan: command.plan.bytes,
+      plan: plan ?? command.plan.bytes,
       input: command.input,
       fingerprint: command.fingerprint,
       labels: command.labels.map((label) => ({ ...label })),
@@ -64,6 +72,7 @@ function startedOf(command: StartRun, ctx: DecideContext): Started {
       requestId: command.requestId,
       parent: command.parent,
       deadline: deadlineOf(command, ctx.nowMs),
+      codeVersion,
     },
   };
 }

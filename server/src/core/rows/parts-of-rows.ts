@@ -57,6 +57,7 @@ export function taskOfRow(
     attempt: row.attempt,
     usedAttempts: row.usedAttempts,
     leaseVersion: row.leaseVersion,
+    codeVersion: row.codeVersion,
     sessionId: row.sessionId,
     worker: row.worker,
     firstReadyAtMs: row.firstReadyAtMs,

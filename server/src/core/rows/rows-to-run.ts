@@ -101,6 +101,7 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
     fault: row.fault,
     deadline: row.deadline,
     timedOut: row.timedOut,
+    codeVersion: row.codeVersion,
     continued: row.continued && { startInput: undefined, ...row.continued },
   };
 }

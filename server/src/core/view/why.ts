@@ -4,6 +4,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { awaitedReview } from "../awaited-review.js";
 import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
+import { followsCurrent, kindAt, queuedKind } from "../plan/code-version.js";
 import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Review, Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
@@ -28,6 +29,8 @@ export interface Standpoint {
   readonly runNumber?: number;
   /** Default: there is a worker for everything, and all of them are busy. */
   readonly isServed?: IsServed;
+  /** The version of a workflow that is current; 0: none is. Default: nothing is known of it. */
+  readonly currentVersion?: (namespace: string, workflow: string) => number;
 }
 
 /** Longest text of others that is quoted in a sentence, in UTF-16 code units. */
@@ -210,12 +213,24 @@ function undoing(run: Run, { rollsBack }: Task): string {
 const waitsForResume: ReadonlySet<TaskStatus> = new Set([TaskStatus.READY, TaskStatus.BACKOFF]);
 
 /** Whether all who could take it are busy, or there is nobody: only the one is mended by waiting. */
-function explainReady(run: Run, task: Task, { nowMs, isServed }: Standpoint, next: string): string {
+function explainReady(run: Run, task: Task, from: Standpoint, next: string): string {
   const spec = specOf(run, task.number);
-  const serves = `serves kind "${spec?.kind}"${queueWords(spec)}`;
-  return isServed?.(run.namespace, spec?.queue ?? "", spec?.kind ?? "") !== false
+  if (spec === undefined) {
+    return `waits for a free worker for ${next}`;
+  }
+  const { nowMs, isServed } = from;
+  const isFollowing = followsCurrent(run, spec);
+  const since = `has been ready for ${next} for ${formatLength(nowMs - task.readyAtMs)}, but`;
+  const current = isFollowing ? from.currentVersion?.(run.namespace, run.workflow) : undefined;
+  if (current === 0) {
+    return `${since} its run follows the current version of workflow "${run.workflow}", and none is set: set one`;
+  }
+  const kind = current === undefined ? spec.kind : kindAt(run.workflow, current);
+  const serves = `serves kind "${kind}"${queueWords(spec)}${isFollowing ? ", the current version," : ""}`;
+  const kept = run.codeVersion !== undefined && !isFollowing ? "; the run keeps its version" : "";
+  return isServed?.(run.namespace, spec.queue, queuedKind(run, spec)) !== false
     ? `waits for a free worker that ${serves} for ${next}`
-    : `has been ready for ${next} for ${formatLength(nowMs - task.readyAtMs)}, but no worker that ${serves} is connected`;
+    : `${since} no worker that ${serves} is connected${kept}`;
 }
 
 function queueWords(spec: { readonly kind: string; readonly queue: string } | undefined): string {

@@ -69,6 +69,8 @@ export class Checkpointer implements LoopListener {
   #wasLagging = false;
   /** How many namespaces the last batch with their row held. */
   #savedNamespaces = 0;
+  /** How many changes of current versions the last batch with their row held. */
+  #savedVersions = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -277,6 +279,7 @@ export class Checkpointer implements LoopListener {
     if (this.#storeRun.pending.length === 0) {
       batch.add(this.#storeRun);
       this.#putNamespaces(batch);
+      this.#putVersions(batch);
     }
     const horizon = this.#nextHorizon();
     this.#putMeta(batch, horizon);
@@ -307,6 +310,18 @@ export class Checkpointer implements LoopListener {
     if (row !== undefined && namespaces.size !== this.#savedNamespaces) {
       this.#savedNamespaces = namespaces.size;
       batch.put(row);
+    }
+  }
+
+  /** Likewise. */
+  #putVersions(batch: CheckpointBatch): void {
+    const { versions, partition } = this.#parts.recovery;
+    if (versions.changes !== this.#savedVersions) {
+      this.#savedVersions = versions.changes;
+      const row = versions.row(partition);
+      if (row !== undefined) {
+        batch.put(row);
+      }
     }
   }
 

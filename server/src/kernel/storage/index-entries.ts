@@ -2,6 +2,7 @@ import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs, runDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
+import { queuedKind } from "../../core/plan/code-version.js";
 import { nextExpiryMs } from "../../core/proposals.js";
 import type { Input, Proposal, Run } from "../../core/state.js";
 import { isRunOpen } from "../../core/transitions.js";
@@ -159,7 +160,7 @@ function indexTasks(indexed: Indexed, sink: IndexSink): number {
       const key = readyKey.encode({
         partition,
         namespace: run.namespace,
-        queue: readyQueueField(spec.queue, spec.kind),
+        queue: readyQueueField(spec.queue, queuedKind(run, spec)),
         priority: priorityMax - spec.priority,
         sequence: task.readyAtMs,
         runNumber,
@@ -176,7 +177,7 @@ function indexTasks(indexed: Indexed, sink: IndexSink): number {
   return earliestMs;
 }
 
-/** The queue of a ready row. Kinds share queues, so it names both; ids hold no NUL, so it is injective. */
+/** The queue of a ready row. Kinds share queues, so it names both; names of queues hold no NUL, so it is injective. */
 export function readyQueueField(queue: string, kind: string): string {
   return `${queue}\0${kind}`;
 }

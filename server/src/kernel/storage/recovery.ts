@@ -5,6 +5,7 @@ import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js
 import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
+import { CurrentVersions } from "../current-versions.js";
 import { Namespaces } from "../namespaces.js";
 import type { Resident } from "../resident.js";
 import { type EpochMark, findBegunEpoch } from "./epochs.js";
@@ -31,6 +32,7 @@ export interface Recovery {
   /** The pseudo run of the store's own events. */
   readonly storeRun: Resident;
   readonly namespaces: Namespaces;
+  readonly versions: CurrentVersions;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
   /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
@@ -62,6 +64,7 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
       { partition, createdAtMs: meta.identity.createdAtMs },
       storeSlices,
     ),
+    versions: CurrentVersions.read(store, partition, storeSlices),
     unsealed: findUnsealed(store, partition, storeSlices),
     begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,

@@ -10,6 +10,7 @@ import type { PlanSource } from "../plan-source.js";
 import { badField } from "../refusals.js";
 import { requireId, requireKnown, requireReason } from "../validate/fields.js";
 import { readRunTimeout } from "../validate/run-timeout.js";
+import { readVersionChoice } from "../validate/version-choice.js";
 
 /** The command of one obligation, checked. Paths of fields are relative to the item. @throws RejectionError PAWL_INVALID_FIELD */
 export function obligationCommand(item: ObligationItemShape, task: TaskRef): MakeObligation {
@@ -68,7 +69,8 @@ export function childCommand(
     requireId("discriminator", key, "key");
   }
   requireId("workflow", workflow, "workflow");
-  const { bytes: plan } = plans.compile(item.plan, "plan");
+  const compiled = plans.compile(item.plan, "plan");
+  const { bytes: plan } = compiled;
   requireInline(input, "input");
   requireKnown(item.parentClose, "parent_close", ParentClose);
   const isUnset = item.parentClose === ParentClose.UNSPECIFIED;
@@ -77,8 +79,10 @@ export function childCommand(
   const start = describeStart(namespace, workflow, content);
   const fingerprint = computeFingerprint(start, sha256);
   const runTimeoutMs = readRunTimeout(item.runTimeout) ?? 0;
+  const versionChoice = readVersionChoice(item.versionChoice, workflow, compiled);
   const order: MakeObligation["order"] = {
     ...{ case: "child", workflow, plan, input, fingerprint, parentClose, runTimeoutMs },
+    versionChoice,
   };
   return { kind: "MakeObligation", task, leaseVersion, name, key, runId: "", order, seenThrough };
 }

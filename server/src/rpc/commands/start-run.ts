@@ -9,6 +9,7 @@ import type { PlanSource } from "../plan-source.js";
 import { badField } from "../refusals.js";
 import { requireId, requireText } from "../validate/fields.js";
 import { readRunTimeout } from "../validate/run-timeout.js";
+import { readVersionChoice } from "../validate/version-choice.js";
 import { signalParts } from "./signal.js";
 
 /** Longest W3C traceparent, in bytes. */
@@ -17,7 +18,7 @@ const traceparentBytesMax = 55;
 /**
  * The command of one start, checked; at most two hashes. Paths of fields are relative to the item.
  *
- * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent, on existing, request id, run timeout.
+ * @throws RejectionError PAWL_INVALID_FIELD. Checks, in order: run id, workflow, plan, input, labels, traceparent, on existing, request id, run timeout, version choice.
  */
 export function startCommand(item: StartRunShape, namespace: string, plans: PlanSource): StartRun {
   const { runId, workflow, input, labels, traceparent, onExisting, requestId, signal } = item;
@@ -33,6 +34,7 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
   }
   requireRequestId(onExisting, requestId);
   const runTimeoutMs = readRunTimeout(item.runTimeout);
+  const versionChoice = readVersionChoice(item.versionChoice, workflow, plan);
   return {
     kind: "StartRun",
     namespace,
@@ -47,6 +49,7 @@ export function startCommand(item: StartRunShape, namespace: string, plans: Plan
     requestId,
     signal: signal === undefined ? undefined : startSignal(signal),
     runTimeoutMs,
+    versionChoice,
   };
 }
 

@@ -7,6 +7,12 @@ import type { Edge } from "../edge.js";
 import { cutText } from "../rejection-shape.js";
 import { protocolVersion, workFeatures } from "../streams/work-hello.js";
 import { createNamespace, listNamespaces } from "./admin-namespaces.js";
+import {
+  getCurrentVersion,
+  listCurrentVersions,
+  removeCurrentVersion,
+  setCurrentVersion,
+} from "./admin-versions.js";
 import type { ServiceHandlers } from "./handler.js";
 
 /** Handlers of AdminService. */
@@ -43,6 +49,10 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
     },
     createNamespace: (request, call) => createNamespace(edge, request, call),
     listNamespaces: (request, call) => listNamespaces(edge, request, call),
+    setCurrentVersion: (request, call) => setCurrentVersion(edge, request, call),
+    removeCurrentVersion: (request, call) => removeCurrentVersion(edge, request, call),
+    getCurrentVersion: (request) => getCurrentVersion(edge, request),
+    listCurrentVersions: (request) => listCurrentVersions(edge, request),
   };
 }
 

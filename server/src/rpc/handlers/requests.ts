@@ -89,5 +89,6 @@ export function standingOf(run: Run, task: string): { version: number; status: T
 
 /** From where runs are looked at now; the number of each comes with it. */
 export function standpointOf({ kernel }: Edge): Omit<Standpoint, "runNumber"> {
-  return { nowMs: kernel.info().nowMs, isServed: kernel.isServed };
+  const { isServed, currentVersion } = kernel;
+  return { nowMs: kernel.info().nowMs, isServed, currentVersion };
 }

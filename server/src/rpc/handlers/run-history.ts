@@ -9,6 +9,7 @@ import {
   type ReadBlobResponseSchema,
   RecoveryLineSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
+import { codeVersionOf } from "../../core/view/code-version.js";
 import { EventIndex } from "../../core/view/event-index.js";
 import { buildRecoveryReport, type RecoveryReportLine } from "../../core/view/recovery-report.js";
 import { explainRun } from "../../core/view/why.js";
@@ -64,7 +65,9 @@ export async function getRecoveryReport(
   const now = standpointOf(edge);
   return await edge.kernel.view(target, (run, runNumber) => {
     const from = { ...now, runNumber };
+    const codeVersion = codeVersionOf(run);
     return {
+      ...(codeVersion === undefined ? {} : { codeVersion }),
       runId: run.runId,
       status: run.status,
       why: explainRun(run, from),

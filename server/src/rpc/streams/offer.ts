@@ -1,7 +1,9 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
+import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
 import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { specOf } from "../../core/plan/change-spec.js";
+import { attemptKind } from "../../core/plan/code-version.js";
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
@@ -40,7 +42,7 @@ export function offerShape(
     handle,
     runId: run.runId,
     task: spec.name,
-    kind: spec.kind,
+    kind: attemptKind(run, task, spec),
     attempt: task.attempt,
     leaseVersion: task.leaseVersion,
     leaseMs: spec.leaseMs,
@@ -60,7 +62,13 @@ export function offerShape(
     recorded: isCold ? recordedNames(run, (undone ?? task).number) : [],
     openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),
     warm: isWarm,
+    codeVersion: run.codeVersion && offeredVersion(run.codeVersion, task),
   };
+}
+
+/** What follows has the version under which it was taken. */
+function offeredVersion(ofRun: CodeVersionShape, { codeVersion }: Task): CodeVersionShape {
+  return codeVersion === 0 ? ofRun : { version: codeVersion, mode: ofRun.mode };
 }
 
 /** What a worker must be told of what is recorded: a new task has no records, and a warm one only new ones. */

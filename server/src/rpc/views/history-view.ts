@@ -1,6 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
+import { VersionMode } from "@pawl/proto/v1/version_pb.js";
+import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
 import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
@@ -69,6 +71,7 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "checkpointSealed":
     case "epochBegan":
     case "namespaceCreated":
+    case "currentVersionChanged":
     case "signalReceived":
     case "inputAnswered":
       return partsOfRun(body);
@@ -107,6 +110,7 @@ type RunCase =
   | "checkpointSealed"
   | "epochBegan"
   | "namespaceCreated"
+  | "currentVersionChanged"
   | "signalReceived"
   | "inputAnswered";
 type OperationCase =
@@ -120,9 +124,10 @@ type OperationCase =
 function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
   switch (body.case) {
     case "runStarted": {
-      const { workflow, input, principal, parent } = body.value;
+      const { workflow, input, principal, parent, codeVersion } = body.value;
       const of = parent === undefined ? "" : `, as a child of run "${parent.runId}"`;
-      return { payload: input, detail: `Workflow "${workflow}" began${of}.`, principal };
+      const at = versionWords(codeVersion);
+      return { payload: input, detail: `Workflow "${workflow}" began${of}${at}.`, principal };
     }
     case "signalReceived": {
       const { name, payload, principal, from, update } = body.value;
@@ -142,10 +147,10 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
           };
     }
     case "runRestarted": {
-      const { incarnation, input, principal } = body.value;
+      const { incarnation, input, principal, codeVersion } = body.value;
       return {
         payload: input,
-        detail: `It begins once more, as incarnation ${incarnation}.`,
+        detail: `It begins once more, as incarnation ${incarnation}${versionWords(codeVersion)}.`,
         principal,
       };
     }
@@ -163,6 +168,12 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
       const { status, failure, principal } = body.value;
       return { failure, detail: `The run is ${runStatusName(status)}.`, principal };
     }
+    case "currentVersionChanged": {
+      const { workflow, codeVersion, principal, namespace } = body.value;
+      const what = codeVersion === 0 ? "none any more" : `version ${codeVersion}`;
+      const detail = `Of workflow "${workflow}" in namespace "${namespace}" is current: ${what}.`;
+      return { detail, principal };
+    }
     case "runFaulted":
       return {
         detail: `The kernel's own code failed at ${body.value.command}: ${body.value.error}`,
@@ -172,6 +183,17 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
   }
 }
 
+/** Said only where the start asked for the current version: else its plan says it. */
+function versionWords(codeVersion: CodeVersionShape | undefined): string {
+  if (codeVersion === undefined) {
+    return "";
+  }
+  const { mode, version } = codeVersion;
+  return mode === VersionMode.FOLLOW
+    ? ", following the current version"
+    : `, at version ${version} for good`;
+}
+
 function partsOfTask(
   body: Exclude<
     EventBody,
@@ -179,10 +201,8 @@ function partsOfTask(
   >,
 ): Parts {
   switch (body.case) {
-    case "taskLeased": {
-      const { task, leaseVersion, attempt, worker } = body.value;
-      return { task, leaseVersion, attempt, detail: `Worker "${worker}" got it.` };
-    }
+    case "taskLeased":
+      return partsOfLease(body.value);
     case "leaseEnded": {
       const { failure, reason, next, note } = body.value;
       const why = note === "" ? "" : `: "${note}"`;
@@ -255,6 +275,17 @@ function partsOfTask(
       return { ...leaseOf(body.value), step, payload: value, failure, ...told };
     }
   }
+}
+
+function partsOfLease({
+  task,
+  leaseVersion,
+  attempt,
+  worker,
+  codeVersion,
+}: EventValue<"taskLeased">): Parts {
+  const at = codeVersion === 0 ? "" : `, at version ${codeVersion}, which was current`;
+  return { task, leaseVersion, attempt, detail: `Worker "${worker}" got it${at}.` };
 }
 
 /** What a step that publishes its value or answers an update says to others. */

@@ -7,6 +7,7 @@ import {
   TaskStatus,
 } from "@pawl/proto/v1/run_pb.js";
 import type { Run, RunPause } from "../../core/state.js";
+import { codeVersionOf } from "../../core/view/code-version.js";
 import { explainRun, type Standpoint } from "../../core/view/why.js";
 import { failureView, timestampView } from "./payload-view.js";
 
@@ -14,6 +15,7 @@ import { failureView, timestampView } from "./payload-view.js";
 export function runView(run: Run, from: Standpoint): MessageInitShape<typeof RunSchema> {
   const startedAt = timestampView(run.startedAtMs);
   const closedAt = timestampView(run.closedAtMs);
+  const codeVersion = codeVersionOf(run);
   return {
     namespace: run.namespace,
     runId: run.runId,
@@ -27,6 +29,7 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
     why: explainRun(run, from),
     labels: Object.fromEntries(run.labels.map(({ key, value }) => [key, value])),
     fingerprint: run.fingerprint,
+    ...(codeVersion === undefined ? {} : { codeVersion }),
     ...deadlineView(run),
     ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),
     ...(startedAt === undefined ? {} : { startedAt }),

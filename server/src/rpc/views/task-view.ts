@@ -2,9 +2,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
+import { attemptKind } from "../../core/plan/code-version.js";
+import type { TaskSpec } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
-import { type Run, taskVersion } from "../../core/state.js";
-import { taskTransitions } from "../../core/transitions.js";
+import { type Run, type Task, taskVersion } from "../../core/state.js";
+import { isTaskClosed, taskTransitions } from "../../core/transitions.js";
 import { explainWait, type Standpoint } from "../../core/view/why.js";
 import { failureView, payloadOf, timestampView } from "./payload-view.js";
 import { policyView } from "./policy-view.js";
@@ -33,7 +35,8 @@ export function taskView(
   const waitsUntil = timestampView(nextDeadlineMs(run, task, spec) ?? 0);
   return {
     name: spec.name,
-    kind: spec.kind,
+    kind: shownKind(run, task, spec),
+    codeVersion: task.codeVersion,
     queue: spec.queue,
     status: task.status,
     version: taskVersion(run, task),
@@ -50,4 +53,10 @@ export function taskView(
     ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
     ...(task.progress === undefined ? {} : { progress: payloadOf(task.progress) }),
   };
+}
+
+/** What follows, and is still to be taken, will be of the version that is current then. */
+function shownKind(run: Run, task: Task, spec: TaskSpec): string {
+  const isTaken = task.status === TaskStatus.LEASED || isTaskClosed(task.status);
+  return isTaken ? attemptKind(run, task, spec) : spec.kind;
 }

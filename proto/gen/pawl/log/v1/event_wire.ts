@@ -6,6 +6,8 @@
 import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
+import type { CodeVersionShape } from "../../v1/version_wire.js";
+import { readCodeVersion, writeCodeVersion } from "../../v1/version_wire.js";
 import type { DoubtCause, LeaseEndReason, TaskTimeoutKind } from "./event_pb.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
@@ -60,6 +62,7 @@ export interface EventShape {
     | { case: "proposalDecided"; value: ProposalDecidedShape }
     | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: "namespaceCreated"; value: NamespaceCreatedShape }
+    | { case: "currentVersionChanged"; value: CurrentVersionChangedShape }
     | { case: "runRestarted"; value: RunRestartedShape }
     | { case: "runContinued"; value: RunContinuedShape }
     | { case: "runTimedOut"; value: RunTimedOutShape }
@@ -376,6 +379,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "currentVersionChanged": {
+      w.tag(578);
+      const at = w.begin();
+      writeCurrentVersionChanged(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "callsStopping": {
       w.tag(602);
       const at = w.begin();
@@ -571,6 +581,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         body = { case: "runTimedOut", value: readRunTimedOut(r, r.enter()) };
         r.leave(end);
         break;
+      case 578:
+        body = { case: "currentVersionChanged", value: readCurrentVersionChanged(r, r.enter()) };
+        r.leave(end);
+        break;
       case 602:
         body = { case: "callsStopping", value: readCallsStopping(r, r.enter()) };
         r.leave(end);
@@ -673,6 +687,7 @@ export interface RunStartedShape {
   requestId: string;
   parent?: ObligationSourceShape | undefined;
   deadline?: RunDeadlineShape | undefined;
+  codeVersion?: CodeVersionShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunStarted`. */
@@ -735,6 +750,12 @@ export function writeRunStarted(w: WireWriter, m: RunStartedShape): void {
     writeRunDeadline(w, m.deadline);
     w.end(at);
   }
+  if (m.codeVersion !== undefined) {
+    w.tag(178);
+    const at = w.begin();
+    writeCodeVersion(w, m.codeVersion);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunStarted` up to `end`, which is the reader's limit. */
@@ -752,6 +773,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
   let requestId: string = "";
   let parent: ObligationSourceShape | undefined;
   let deadline: RunDeadlineShape | undefined;
+  let codeVersion: CodeVersionShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -797,6 +819,10 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
         deadline = readRunDeadline(r, r.enter());
         r.leave(end);
         break;
+      case 178:
+        codeVersion = readCodeVersion(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -815,6 +841,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
     requestId,
     parent,
     deadline,
+    codeVersion,
   };
 }
 
@@ -907,6 +934,7 @@ export interface RunRestartedShape {
   principal: string;
   requestId: string;
   deadline?: RunDeadlineShape | undefined;
+  codeVersion?: CodeVersionShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRestarted`. */
@@ -947,6 +975,12 @@ export function writeRunRestarted(w: WireWriter, m: RunRestartedShape): void {
     writeRunDeadline(w, m.deadline);
     w.end(at);
   }
+  if (m.codeVersion !== undefined) {
+    w.tag(74);
+    const at = w.begin();
+    writeCodeVersion(w, m.codeVersion);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRestarted` up to `end`, which is the reader's limit. */
@@ -959,6 +993,7 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
   let principal: string = "";
   let requestId: string = "";
   let deadline: RunDeadlineShape | undefined;
+  let codeVersion: CodeVersionShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -988,6 +1023,10 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
         deadline = readRunDeadline(r, r.enter());
         r.leave(end);
         break;
+      case 74:
+        codeVersion = readCodeVersion(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -1001,6 +1040,7 @@ export function readRunRestarted(r: WireReader, end: number): RunRestartedShape 
     principal,
     requestId,
     deadline,
+    codeVersion,
   };
 }
 
@@ -1163,6 +1203,7 @@ export interface TaskLeasedShape {
   attempt: number;
   sessionId: string;
   worker: string;
+  codeVersion: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskLeased`. */
@@ -1187,6 +1228,10 @@ export function writeTaskLeased(w: WireWriter, m: TaskLeasedShape): void {
     w.tag(42);
     w.string(m.worker);
   }
+  if (m.codeVersion !== 0) {
+    w.tag(48);
+    w.varint32(m.codeVersion);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskLeased` up to `end`, which is the reader's limit. */
@@ -1196,6 +1241,7 @@ export function readTaskLeased(r: WireReader, end: number): TaskLeasedShape {
   let attempt: number = 0;
   let sessionId: string = "";
   let worker: string = "";
+  let codeVersion: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1214,6 +1260,9 @@ export function readTaskLeased(r: WireReader, end: number): TaskLeasedShape {
       case 42:
         worker = r.string();
         break;
+      case 48:
+        codeVersion = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1224,6 +1273,7 @@ export function readTaskLeased(r: WireReader, end: number): TaskLeasedShape {
     attempt,
     sessionId,
     worker,
+    codeVersion,
   };
 }
 
@@ -3023,6 +3073,7 @@ export interface ChildOrderShape {
   fingerprint: Uint8Array;
   parentClose: ParentClose;
   runTimeoutMs: number;
+  codeVersion?: CodeVersionShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.ChildOrder`. */
@@ -3051,6 +3102,12 @@ export function writeChildOrder(w: WireWriter, m: ChildOrderShape): void {
     w.tag(49);
     w.double(m.runTimeoutMs);
   }
+  if (m.codeVersion !== undefined) {
+    w.tag(58);
+    const at = w.begin();
+    writeCodeVersion(w, m.codeVersion);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ChildOrder` up to `end`, which is the reader's limit. */
@@ -3061,6 +3118,7 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
   let fingerprint: Uint8Array = EMPTY_BYTES;
   let parentClose: ParentClose = 0;
   let runTimeoutMs: number = 0;
+  let codeVersion: CodeVersionShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3082,6 +3140,10 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
       case 49:
         runTimeoutMs = r.double();
         break;
+      case 58:
+        codeVersion = readCodeVersion(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -3093,6 +3155,7 @@ export function readChildOrder(r: WireReader, end: number): ChildOrderShape {
     fingerprint,
     parentClose,
     runTimeoutMs,
+    codeVersion,
   };
 }
 
@@ -6071,6 +6134,90 @@ export function encodeNamespaceCreated(m: NamespaceCreatedShape): Uint8Array {
 export function decodeNamespaceCreated(bytes: Uint8Array): NamespaceCreatedShape {
   const r = new WireReader(bytes);
   return readNamespaceCreated(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CurrentVersionChanged`; its fields are described in event_pb.ts. */
+export interface CurrentVersionChangedShape {
+  namespace: string;
+  workflow: string;
+  codeVersion: number;
+  version: number;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.CurrentVersionChanged`. */
+export function writeCurrentVersionChanged(w: WireWriter, m: CurrentVersionChangedShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.workflow !== "") {
+    w.tag(18);
+    w.string(m.workflow);
+  }
+  if (m.codeVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.codeVersion);
+  }
+  if (m.version !== 0) {
+    w.tag(32);
+    w.varint32(m.version);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CurrentVersionChanged` up to `end`, which is the reader's limit. */
+export function readCurrentVersionChanged(r: WireReader, end: number): CurrentVersionChangedShape {
+  let namespace: string = "";
+  let workflow: string = "";
+  let codeVersion: number = 0;
+  let version: number = 0;
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 18:
+        workflow = r.string();
+        break;
+      case 24:
+        codeVersion = r.varint32();
+        break;
+      case 32:
+        version = r.varint32();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    workflow,
+    codeVersion,
+    version,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CurrentVersionChanged` into bytes of its own. */
+export function encodeCurrentVersionChanged(m: CurrentVersionChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCurrentVersionChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CurrentVersionChanged`; its bytes fields are views of `bytes`. */
+export function decodeCurrentVersionChanged(bytes: Uint8Array): CurrentVersionChangedShape {
+  const r = new WireReader(bytes);
+  return readCurrentVersionChanged(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskChanged`; its fields are described in event_pb.ts. */

@@ -11,6 +11,8 @@ import type { ChildEndedShape, HeldReturnShape, LabelShape, ObligationDeclaratio
 import { readChildEnded, readHeldReturn, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
+import type { CodeVersionShape } from "../../v1/version_wire.js";
+import { readCodeVersion, writeCodeVersion } from "../../v1/version_wire.js";
 import type { LeaseEndReason } from "./event_pb.js";
 import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
 import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
@@ -185,6 +187,7 @@ export interface RunRowShape {
   deadline?: RunDeadlineShape | undefined;
   continued?: ContinuedRowShape | undefined;
   timedOut: boolean;
+  codeVersion?: CodeVersionShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -417,6 +420,12 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(504);
     w.bool(m.timedOut);
   }
+  if (m.codeVersion !== undefined) {
+    w.tag(522);
+    const at = w.begin();
+    writeCodeVersion(w, m.codeVersion);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -470,6 +479,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let deadline: RunDeadlineShape | undefined;
   let continued: ContinuedRowShape | undefined;
   let timedOut: boolean = false;
+  let codeVersion: CodeVersionShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -636,6 +646,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 504:
         timedOut = r.bool();
         break;
+      case 522:
+        codeVersion = readCodeVersion(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -690,6 +704,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     deadline,
     continued,
     timedOut,
+    codeVersion,
   };
 }
 
@@ -804,6 +819,7 @@ export interface TaskRowShape {
   stopRequestedAtMs: number;
   abandoned: boolean;
   stopReason: string;
+  codeVersion: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -924,6 +940,10 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(280);
     w.varint32(m.rollsBack);
   }
+  if (m.codeVersion !== 0) {
+    w.tag(328);
+    w.varint32(m.codeVersion);
+  }
   if (!Object.is(m.stopRequestedAtMs, 0)) {
     w.tag(345);
     w.double(m.stopRequestedAtMs);
@@ -970,6 +990,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let stopRequestedAtMs: number = 0;
   let abandoned: boolean = false;
   let stopReason: string = "";
+  let codeVersion: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1058,6 +1079,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 280:
         rollsBack = r.varint32();
         break;
+      case 328:
+        codeVersion = r.varint32();
+        break;
       case 345:
         stopRequestedAtMs = r.double();
         break;
@@ -1102,6 +1126,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     stopRequestedAtMs,
     abandoned,
     stopReason,
+    codeVersion,
   };
 }
 
@@ -2984,4 +3009,145 @@ export function encodeNamespacesRow(m: NamespacesRowShape): Uint8Array {
 export function decodeNamespacesRow(bytes: Uint8Array): NamespacesRowShape {
   const r = new WireReader(bytes);
   return readNamespacesRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CurrentVersionRow`; its fields are described in row_pb.ts. */
+export interface CurrentVersionRowShape {
+  namespace: string;
+  workflow: string;
+  codeVersion: number;
+  version: number;
+  principal: string;
+  changedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.CurrentVersionRow`. */
+export function writeCurrentVersionRow(w: WireWriter, m: CurrentVersionRowShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.workflow !== "") {
+    w.tag(18);
+    w.string(m.workflow);
+  }
+  if (m.codeVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.codeVersion);
+  }
+  if (m.version !== 0) {
+    w.tag(32);
+    w.varint32(m.version);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.changedAtMs, 0)) {
+    w.tag(49);
+    w.double(m.changedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CurrentVersionRow` up to `end`, which is the reader's limit. */
+export function readCurrentVersionRow(r: WireReader, end: number): CurrentVersionRowShape {
+  let namespace: string = "";
+  let workflow: string = "";
+  let codeVersion: number = 0;
+  let version: number = 0;
+  let principal: string = "";
+  let changedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 18:
+        workflow = r.string();
+        break;
+      case 24:
+        codeVersion = r.varint32();
+        break;
+      case 32:
+        version = r.varint32();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 49:
+        changedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    workflow,
+    codeVersion,
+    version,
+    principal,
+    changedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CurrentVersionRow` into bytes of its own. */
+export function encodeCurrentVersionRow(m: CurrentVersionRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCurrentVersionRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CurrentVersionRow`; its bytes fields are views of `bytes`. */
+export function decodeCurrentVersionRow(bytes: Uint8Array): CurrentVersionRowShape {
+  const r = new WireReader(bytes);
+  return readCurrentVersionRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CurrentVersionsRow`; its fields are described in row_pb.ts. */
+export interface CurrentVersionsRowShape {
+  versions: CurrentVersionRowShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.CurrentVersionsRow`. */
+export function writeCurrentVersionsRow(w: WireWriter, m: CurrentVersionsRowShape): void {
+  for (const item of m.versions) {
+    w.tag(10);
+    const at = w.begin();
+    writeCurrentVersionRow(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CurrentVersionsRow` up to `end`, which is the reader's limit. */
+export function readCurrentVersionsRow(r: WireReader, end: number): CurrentVersionsRowShape {
+  const versions: CurrentVersionRowShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        versions.push(readCurrentVersionRow(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    versions,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CurrentVersionsRow` into bytes of its own. */
+export function encodeCurrentVersionsRow(m: CurrentVersionsRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCurrentVersionsRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CurrentVersionsRow`; its bytes fields are views of `bytes`. */
+export function decodeCurrentVersionsRow(bytes: Uint8Array): CurrentVersionsRowShape {
+  const r = new WireReader(bytes);
+  return readCurrentVersionsRow(r, r.limit);
 }
