@@ -1,5 +1,6 @@
 import type { CancelCallOptions } from "./cancel-mode.js";
 import type { Duration } from "./duration.js";
+import type { RunVersion } from "./versions.js";
 
 /** How a child run is started. */
 export interface ChildOptions {
@@ -14,6 +15,11 @@ export interface ChildOptions {
   readonly parentClose?: "cancel" | "terminate" | "detach";
   /** How long it may take in all; unless it is detached, never longer than this run may. Default: what its workflow says, else as long as this run. */
   readonly runTimeout?: Duration;
+  /**
+   * Which version of its workflow's code it goes by, as `StartOptions.version` says. Default: in a run that follows, `follow`, or the version of its definition while none of its workflow is current; for the
+   * workflow of this run itself, the version that runs; else the version of its definition.
+   */
+  readonly version?: RunVersion;
 }
 
 /** A child run that was started. */

@@ -12,6 +12,7 @@ import type { Reviews } from "./reviews.js";
 import type { Run, WaitOptions } from "./run.js";
 import type { ClientPerformOptions, StartOptions } from "./start-options.js";
 import type { TaskRef } from "./task.js";
+import type { Versions } from "./versions.js";
 import type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";
 
 /** What can be started: a plan, or a task alone. */
@@ -45,6 +46,8 @@ export interface Client extends AsyncDisposable {
   readonly approvals: Approvals;
   /** What tasks ask people (`ctx.ask`). */
   readonly inputs: Inputs;
+  /** The current versions of workflows: read and changed. */
+  readonly versions: Versions;
   /** What only a person can resolve: effects whose outcome nobody knows, tasks in trouble. */
   readonly reviews: Reviews;
   /**

@@ -194,6 +194,13 @@ export {
   type UpdateWaitOptions,
   update,
 } from "./updates.js";
+export type {
+  CurrentVersionInfo,
+  NamedWorkflow,
+  RunVersion,
+  VersionChangeOptions,
+  Versions,
+} from "./versions.js";
 export { worker } from "./worker.js";
 export type { CloseOptions, Worker, WorkerOptions } from "./worker-options.js";
 export { type OpenWorkflow, type Workflow, type WorkflowSpec, workflow } from "./workflow.js";

@@ -1,5 +1,6 @@
 import type { Duration } from "./duration.js";
 import type { StartSignalOptions } from "./messages.js";
+import type { RunVersion } from "./versions.js";
 
 /** What a start does that finds a run under its id. */
 export type OnExistingRun =
@@ -34,6 +35,12 @@ export interface StartOptions {
    * run changes nothing about it.
    */
   readonly runTimeout?: Duration;
+  /**
+   * Which version of the workflow's code the run goes by. A number: that one. `current`: the one that is current in the commit that records the start; the run keeps it, and the same start sent again
+   * finds it, whatever is current by then. `follow`: the one that is current whenever a worker takes the run's function. Refused with `PAWL_NO_CURRENT_VERSION` while none is current. Default: the
+   * version of the definition.
+   */
+  readonly version?: RunVersion;
   /** For lists and people. At most 32, keys and values at most 200 bytes. */
   readonly labels?: Readonly<Record<string, string>>;
   /** W3C traceparent. Absent: the active span's, when OpenTelemetry is set up. */

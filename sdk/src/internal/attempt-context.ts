@@ -348,8 +348,8 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
       this.#children ??= new Names();
       const taken = this.#children.take("child", name, key);
       try {
-        const item = await childItem(definition, input, options);
-        const { lease, state } = this.options;
+        const { lease, state, offer } = this.options;
+        const item = await childItem(definition, input, options, offer);
         return readTold(await this.sendChild(item), { lease, state });
       } catch (thrown) {
         this.#children.giveBack(taken);

@@ -7,12 +7,14 @@ import {
   ChildItemSchema,
   type ChildOutcome,
   ChildWaitSchema,
+  type Offer,
   TaskWaitSchema,
   type WaitOutcome,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { ChildOptions, ChildRun } from "../children.js";
 import type { Startable } from "../connect.js";
 import { DefinitionInvalid, PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
+import { childAtVersion } from "./at-version.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
@@ -32,12 +34,19 @@ const closings: Readonly<Record<NonNullable<ChildOptions["parentClose"]>, Parent
   detach: ParentClose.DETACH,
 };
 
-/** The start of a child. @throws DefinitionInvalid, or what the schema of its input refuses. */
+/**
+ * The start of a child.
+ *
+ * @param offer Of the task that starts it, whose version it may inherit.
+ * @throws DefinitionInvalid, or what the schema of its input refuses.
+ */
 export async function childItem(
-  definition: Startable,
+  started: Startable,
   input: unknown,
   options: ChildOptions,
+  offer: Pick<Offer, "workflow" | "kind" | "codeVersion">,
 ): Promise<ChildItem> {
+  const { definition, choice } = childAtVersion(started, options.version, offer);
   const { name = definition.name, key, parentClose = "cancel" } = options;
   checkId(name, "the name of a child");
   if (key !== undefined) checkId(key, "the key of a child");
@@ -58,6 +67,7 @@ export async function childItem(
   if (key !== undefined) item.key = key;
   const runTimeout = runTimeoutOf(definition, options.runTimeout);
   if (runTimeout !== undefined) item.runTimeout = runTimeout;
+  if (choice !== undefined) item.versionChoice = choice;
   const payload = encodeValue(input, what);
   if (payload !== undefined) item.input = payload;
   await checking;

@@ -20,8 +20,10 @@ import type { Operation } from "../operation.js";
 import type { Reviews } from "../reviews.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, OnExistingRun, StartOptions } from "../start-options.js";
+import type { Versions } from "../versions.js";
 import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import { ApprovalsClient } from "./approvals-client.js";
+import { atVersion } from "./at-version.js";
 import type { ClientCore } from "./client-core.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { parseDuration } from "./duration-ms.js";
@@ -39,6 +41,7 @@ import { currentTraceparent, traceparentOf } from "./trace.js";
 import { startSpan } from "./trace-spans.js";
 import { UnaryLedger } from "./unary-ledger.js";
 import { check } from "./validate.js";
+import { VersionsClient } from "./versions-client.js";
 import { waitFor } from "./wait-for.js";
 import { encodePlanOnce } from "./wire-messages.js";
 import { WorkSession } from "./work-session.js";
@@ -66,6 +69,7 @@ interface Compiled {
 export class KernelClient implements Client {
   readonly approvals: Approvals;
   readonly inputs: Inputs;
+  readonly versions: Versions;
   readonly reviews: Reviews;
   readonly #core: ClientCore;
   readonly #submit: SubmitStream;
@@ -77,6 +81,7 @@ export class KernelClient implements Client {
     this.#core = core;
     this.approvals = new ApprovalsClient(core);
     this.inputs = new InputsClient(core);
+    this.versions = new VersionsClient(core);
     this.reviews = new ReviewsClient(core);
     this.#submit = new SubmitStream(core);
   }
@@ -189,8 +194,9 @@ export class KernelClient implements Client {
     waits: boolean,
   ): Promise<{ run: RunHandle<Output>; started: Promise<unknown> }> {
     this.#assertOpen();
+    const { definition: versioned, choice } = atVersion(definition, options.version);
     const checking = check(definition.inputSchema, input, "input");
-    const compiled = this.#compile(definition);
+    const compiled = this.#compile(versioned);
     const isOwnId = options.runId === undefined;
     const start = buildStart(compiled, input, options);
     if (checking !== undefined) {
@@ -199,6 +205,7 @@ export class KernelClient implements Client {
     }
     const runTimeout = runTimeoutOf(definition, options.runTimeout);
     if (runTimeout !== undefined) start.runTimeout = runTimeout;
+    if (choice !== undefined) start.versionChoice = choice;
     start.wait = waits;
     const span = startSpan(start.workflow, start.runId, start.traceparent);
     if (span !== undefined && options.traceparent === undefined) {

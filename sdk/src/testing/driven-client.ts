@@ -8,6 +8,7 @@ import type { Operation } from "../operation.js";
 import type { Reviews } from "../reviews.js";
 import type { Run, WaitOptions } from "../run.js";
 import type { ClientPerformOptions, StartOptions } from "../start-options.js";
+import type { Versions } from "../versions.js";
 import type { CloseOptions, Worker, WorkerOptions } from "../worker-options.js";
 import type { Haste } from "./pump.js";
 
@@ -29,6 +30,7 @@ export class DrivenClient implements Client {
   readonly approvals: Approvals;
   readonly inputs: Inputs;
   readonly reviews: Reviews;
+  readonly versions: Versions;
   readonly #client: KernelClient;
   readonly #owner: DrivenClientOwner;
 
@@ -38,6 +40,7 @@ export class DrivenClient implements Client {
     this.approvals = this.#driven(client.approvals);
     this.inputs = this.#driven(client.inputs);
     this.reviews = this.#driven(client.reviews);
+    this.versions = this.#driven(client.versions);
   }
 
   get api(): PawlClient {
