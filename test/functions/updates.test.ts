@@ -108,6 +108,25 @@ describe("an update", () => {
   });
 });
 
+test("an update that a wait took which had lost a race does not keep its function from returning", async () => {
+  const timed = workflow("timed", { version: 1 }).run(async (ctx) => {
+    const first = { stop: ctx.waitUpdate(stop), time: ctx.sleep("time", "1s") };
+    const { winner } = await ctx.race("first", first);
+    await ctx.waitSignal("go");
+    return winner;
+  });
+  await using env = await openTestEnvironment();
+  await env.worker({ serve: [timed] });
+  const run = await env.kernel.start(timed, undefined, { runId: "t" });
+  await env.advance("2s");
+  const sent = { runId: "t", name: "stop", updateId: "late" };
+  expect((await env.kernel.api.runs.updateRun(sent)).answer?.status).toBe(UpdateStatus.OPEN);
+  await env.settle();
+  await run.signal("go");
+  expect(await run.result()).toBe("time");
+  await expect(run.updateResult("late")).rejects.toMatchObject({ code: "PAWL_RUN_OVER" });
+});
+
 describe("a sender", () => {
   test("is told at once when the run ends before it is answered", async () => {
     const run = await each.kernel.start(order, undefined, { runId: "o" });

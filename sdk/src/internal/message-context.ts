@@ -29,17 +29,26 @@ const PUBLISHED_BYTES_MAX = 32_000;
 /** Makes a step; tells when its record is sent. */
 export type RecordInTurn<T> = (onRecord?: () => void) => Promise<T>;
 
+/** An update that the code was given. */
+interface UpdateInHand {
+  readonly name: string;
+  /** False when its wait lost a race: nobody may have it in hand. */
+  readonly isWanted: () => boolean;
+}
+
 /** The `ctx` of one attempt, with what its code says to whoever asks: published values, and answers to updates. */
 export class MessageContext extends AttemptContext implements TaskContext {
   #publications: Publications | undefined;
   /** What was recorded before this execution began: the offer that wakes a waiting function has only what is new. */
   readonly #recorded: readonly StepRecord[] = this.options.offer.steps;
-  /** Names of the updates that the code was given and has not answered, by their numbers. */
-  readonly #unanswered = new Map<number, string>();
+  /** Updates that the code was given and has not answered, by their numbers; undefined until there was one. */
+  #unanswered: Map<number, UpdateInHand> | undefined;
 
-  /** What of updates is still to be answered, for people. */
+  /** What of updates is still to be answered, for people: not what was given to a wait that nobody needed any more. */
   get unanswered(): string[] {
-    return [...this.#unanswered.values()].map((name) => `update "${name}"`);
+    return [...(this.#unanswered?.values() ?? [])].flatMap(({ name, isWanted }) =>
+      isWanted() ? [`update "${name}"`] : [],
+    );
   }
 
   publish<T>(to: string | Query<T>, value: T, ..._problem: readonly unknown[]): void {
@@ -80,13 +89,23 @@ export class MessageContext extends AttemptContext implements TaskContext {
     update: Update,
     options: UpdateWaitOptions | UpdateTimeoutOptions = {},
   ): Promise<unknown> {
-    const port: ReceivingPort = {
-      waitFor: (make, read) => this.waitFor(make, read),
-      findAnswer: (number) => this.#findAnswer(number),
-      answer: (step) => this.#answerUpdate(step),
-      given: (number, name) => this.#unanswered.set(number, name),
-    };
-    return quiet(receiveUpdate(update, options, port));
+    return this.asOneWait((isWanted) => {
+      const port: ReceivingPort = {
+        waitFor: (make, read) => this.waitFor(make, read),
+        findAnswer: (number) => this.#findAnswer(number),
+        answer: (step) => this.#answerUpdate(step),
+        given: (number, name) => {
+          this.#unanswered ??= new Map();
+          this.#unanswered.set(number, { name, isWanted });
+        },
+      };
+      return receiveUpdate(update, options, port);
+    });
+  }
+
+  /** Makes a call of several waits, which is one for the code. */
+  protected asOneWait<T>(call: (isWanted: () => boolean) => Promise<T>): Promise<T> {
+    return quiet(call(() => true));
   }
 
   /** What is recorded as the answer to an update. */
@@ -101,7 +120,7 @@ export class MessageContext extends AttemptContext implements TaskContext {
       this.track(`the answer to update "${step.name}"`, async () => {
         this.steps ??= this.newSteps();
         await this.steps.answer(step, onRecord);
-        this.#unanswered.delete(step.update);
+        this.#unanswered?.delete(step.update);
       }),
     );
   }

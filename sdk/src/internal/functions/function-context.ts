@@ -256,6 +256,10 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     return this.#marks.markThroughout(() => super.cancelRun(runId, reason, scoped));
   }
 
+  protected override asOneWait<T>(call: (isWanted: () => boolean) => Promise<T>): Promise<T> {
+    return this.#marks.markThroughout((mark) => call(() => this.#marks.isWanted(mark)));
+  }
+
   protected override atOnce<T>(run: () => Promise<T>): Promise<T> {
     return this.#turns.blocking(run);
   }
@@ -365,7 +369,7 @@ export class FunctionContext extends MessageContext implements Omit<WorkingConte
     const open = currentScope(this)?.open;
     const asked: OpenAsk = { isCall: what.call === undefined, name: what.name, key: what.key };
     open?.add(asked);
-    const isWanted = (): boolean => !mark.isLost && !this.#marks.hasLostCode;
+    const isWanted = (): boolean => this.#marks.isWanted(mark);
     const outcome = await this.#turns.ask({ ...what, isWanted });
     open?.delete(asked);
     return outcome;

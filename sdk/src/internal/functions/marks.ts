@@ -24,10 +24,15 @@ export class Marks {
     return this.#lostCode.size > 0;
   }
 
+  /** False when the function may return before what this call waits for has ended. */
+  isWanted({ isLost }: Mark): boolean {
+    return !isLost && !this.hasLostCode;
+  }
+
   /** Makes a call of several parts. */
-  markThroughout<T>(call: () => Promise<T>): Promise<T> {
+  markThroughout<T>(call: (mark: Mark) => Promise<T>): Promise<T> {
     const mark: Mark = { isLost: false };
-    return this.also(quiet(this.#long.run(mark, call)), mark);
+    return this.also(quiet(this.#long.run(mark, () => call(mark))), mark);
   }
 
   /** This promise is of that call. */
