@@ -37,6 +37,13 @@ export interface LeaseLedgerOptions {
   readonly release: (reason: string) => Promise<void>;
 }
 
+/** How a call of an operation ended. */
+interface Observed {
+  readonly key: string;
+  readonly intentId: string;
+  readonly observation: Observation;
+}
+
 /** The ledger on a worker's stream. Observations leave at once and are not waited for: the stream's order keeps them before what follows. */
 export class LeaseLedger implements Ledger {
   readonly #options: LeaseLedgerOptions;
@@ -76,6 +83,21 @@ export class LeaseLedger implements Ledger {
   }
 
   observe(key: string, intentId: string, observation: Observation): Promise<void> {
+    this.#observe({ key, intentId, observation }, (answer) => this.#observed(answer));
+    return Promise.resolve();
+  }
+
+  observeLate(key: string, intentId: string, observation: Observation): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#observe({ key, intentId, observation }, (answer) => {
+        const isStale = answer.rejection?.reason === "PAWL_STALE_INTENT";
+        if (!isStale) this.#observed(answer);
+        resolve(answer.rejection === undefined);
+      });
+    });
+  }
+
+  #observe({ key, intentId, observation }: Observed, settle: (answer: ItemAnswer) => void): void {
     const { lease, stream, state } = this.#options;
     const { leaseVersion } = lease;
     const { seenThrough } = state;
@@ -97,9 +119,8 @@ export class LeaseLedger implements Ledger {
           seenThrough,
         }),
       }),
-      (answer) => this.#observed(answer),
+      settle,
     );
-    return Promise.resolve();
   }
 
   /** The kernel takes an observation whatever became of the lease; what it does refuse must not pass unseen. */

@@ -27,6 +27,7 @@ import type { Operation } from "../operation.js";
 import { Backoff } from "./backoff.js";
 import { type CallOutcome, callSink, lookUpSink, type RecordedCall } from "./call-sink.js";
 import { decodePayload } from "./codec.js";
+import { defer } from "./deferred.js";
 import { fromFailure, toFailure } from "./failure.js";
 import { HeldBack } from "./functions/held-back.js";
 import { monotonicMs } from "./time.js";
@@ -56,6 +57,8 @@ export interface Ledger {
   intend(intentId: string, request: OperationRequest, keepsLease?: boolean): Promise<TimedAnswer>;
   /** Records how a call ended. Resolves when whatever follows may rely on it. */
   observe(key: string, intentId: string, observation: Observation): Promise<void>;
+  /** Records how a call ended that was over before. True once it is recorded; false when another call has begun meanwhile, which tells the outcome. */
+  observeLate(key: string, intentId: string, observation: Observation): Promise<boolean>;
   /**
    * Records what a look-up found.
    * @throws PawlError PAWL_STALE_INTENT, PAWL_TOO_EARLY, PAWL_ILLEGAL_TRANSITION when it says nothing about the latest call.
@@ -101,6 +104,8 @@ export class Performance {
   #intentId = randomUUID();
   #calls = 0;
   #lateStarts = 0;
+  /** Resolves when the late outcome of a call is recorded: what was waited for is there. */
+  #told = defer<true>();
 
   constructor(
     ledger: Ledger,
@@ -132,7 +137,7 @@ export class Performance {
           timed = await this.#lookUp(answer.value);
           break;
         case "wait":
-          await this.#ledger.wait(answer.value.notBeforeMs);
+          await this.#pause(answer.value.notBeforeMs);
           timed = await this.#intend();
           break;
         case "review":
@@ -156,6 +161,21 @@ export class Performance {
           );
       }
     }
+  }
+
+  /** Waits so long, or until a late outcome is recorded. True when one is. */
+  async #pause(delayMs: number): Promise<boolean> {
+    const waiting = this.#ledger.wait(delayMs).then(() => false);
+    waiting.catch(() => undefined); // It may be over after nobody waits for it any more.
+    const isTold = await Promise.race([waiting, this.#told.promise]);
+    if (isTold) this.#told = defer();
+    return isTold;
+  }
+
+  async #observeLate(key: string, intentId: string, late: CallOutcome): Promise<void> {
+    if (late.case === "unknown") return;
+    const isTaken = await this.#ledger.observeLate(key, intentId, toObservation(late));
+    if (isTaken) this.#told.resolve(true);
   }
 
   #intend(): Promise<TimedAnswer> {
@@ -184,8 +204,7 @@ export class Performance {
     const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target, trace };
     const intentId = this.#intentId;
     const outcome = await callSink(this.#operation, recorded, (late) => {
-      if (late.case !== "unknown")
-        void this.#ledger.observe(key, intentId, toObservation(late)).catch(() => undefined);
+      void this.#observeLate(key, intentId, late).catch(() => undefined);
     });
     trace.end(outcome.case, "error" in outcome ? outcome.error : undefined);
     await this.#observe(key, outcome);
@@ -194,7 +213,7 @@ export class Performance {
       throw new OperationInDoubt(key, this.#calls, outcome.error);
     }
     const askedMs = outcome.error instanceof OutcomeUnknown ? (outcome.error.retryAfterMs ?? 0) : 0;
-    await this.#ledger.wait(Math.max(askedMs, this.#backoff.nextMs()));
+    await this.#pause(Math.max(askedMs, this.#backoff.nextMs()));
     this.#intentId = randomUUID();
     return undefined;
   }
@@ -239,7 +258,7 @@ export class Performance {
   }
 
   async #lookUp(lookUp: LookUp): Promise<TimedAnswer> {
-    await this.#ledger.wait(lookUp.notBeforeMs);
+    if (await this.#pause(lookUp.notBeforeMs)) return this.#intend();
     await this.#ledger.assertMayAct();
     const trace = this.#traceCall("pawl.look_up", lookUp.key);
     const found = await lookUpSink(this.#operation, {

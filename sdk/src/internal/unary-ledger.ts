@@ -60,6 +60,11 @@ export class UnaryLedger implements Ledger {
     );
   }
 
+  async observeLate(key: string, intentId: string, observation: Observation): Promise<boolean> {
+    await this.observe(key, intentId, observation);
+    return true;
+  }
+
   async reconcile(
     key: string,
     ids: LookUpIds,

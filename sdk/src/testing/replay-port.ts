@@ -148,6 +148,10 @@ class ReplayLedger implements Ledger {
     // Nothing is called, so nothing is observed.
   }
 
+  async observeLate(): Promise<boolean> {
+    return false;
+  }
+
   reconcile(): Promise<TimedAnswer> {
     return never();
   }

@@ -58,12 +58,21 @@ export class FunctionLedger implements Ledger {
   }
 
   async observe(key: string, intentId: string, observation: Observation): Promise<void> {
-    const { outcome } = observation;
-    if (outcome.case === "result" || outcome.case === "refused") {
+    if (isSettling(observation)) {
       this.#isSettled = true;
       if (this.#isOfRun) this.#place.record();
     }
     await this.#ledger.observe(key, intentId, observation);
+  }
+
+  async observeLate(key: string, intentId: string, observation: Observation): Promise<boolean> {
+    const isOutcome = isSettling(observation);
+    // It stands where its record is sent; until it is known whether that is taken, nothing else is given.
+    if (isOutcome && this.#isOfRun) this.#place.record();
+    const isTaken = await this.#ledger.observeLate(key, intentId, observation);
+    if (isOutcome && isTaken) this.#isSettled = true;
+    else if (isOutcome && this.#isOfRun && !this.#isSettled) this.#place.notRecorded();
+    return isTaken;
   }
 
   async reconcile(
@@ -115,4 +124,9 @@ export class FunctionLedger implements Ledger {
   load(payload: Payload | undefined, key: string): Promise<Payload | undefined> {
     return this.#ledger.load(payload, key);
   }
+}
+
+/** True for an outcome that stays. */
+function isSettling({ outcome }: Observation): boolean {
+  return outcome.case === "result" || outcome.case === "refused";
 }

@@ -39,6 +39,12 @@ export class Place {
     if (!this.#isFixed) this.#key = this.#turns.next();
   }
 
+  /** What was sent was not taken: it has no place yet. */
+  notRecorded(): void {
+    if (!this.#isFixed && !this.#isOver) this.#key = undefined;
+    this.release();
+  }
+
   /** The kernel knows its place. What was told from here keeps the number it was told with: real ones do not compare with those of steps on their way. */
   recordedAt(key: OrderKey): void {
     if (this.#isFixed) return;
