@@ -28,6 +28,8 @@ const repeated = operation("repeated", {
   ...{ ...parts, sink: { kind: "idempotent", keyWindow: "1d" }, callTimeout: "30s" },
 });
 
+const opaque = operation("opaque", { ...parts, callTimeout: "1s" });
+
 /** Performs it beside a nap. */
 function performing(slow: Operation<number, string>, nap: Duration) {
   return workflow("late", { version: 1 }).run(async (ctx) => {
@@ -65,4 +67,20 @@ test("a late result of a call after which another one was made is passed over, a
   answers[1]?.("second");
   expect(await run.result()).toBe("slept,second");
   expect(attempts).toEqual([1]);
+});
+
+test("a late result of a call about which a person is asked answers the question", async () => {
+  const served = performing(opaque, "1h");
+  await using env = await openTestEnvironment();
+  await env.worker({ serve: [served] });
+  await env.kernel.start(served, undefined, { runId: "r" });
+  await env.advance("2m");
+  const reviews: string[] = [];
+  for await (const review of env.kernel.reviews.list()) reviews.push(review.operationKey);
+  expect(reviews).toHaveLength(1);
+  answers[0]?.("late");
+  await env.advance("1s");
+  expect(given).toEqual(["late"]);
+  await env.advance("1h");
+  expect(given).toEqual(["late", "slept"]);
 });

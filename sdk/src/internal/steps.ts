@@ -206,6 +206,14 @@ export class Steps {
     return failed;
   }
 
+  /** The code is given a failure of something else than a step. It is recorded before anything else of the attempt leaves. */
+  keep({ name, key }: { readonly name: string; readonly key: string }, failed: Error): void {
+    const { failure } = toFailure(failed);
+    const step: StepToRecord = { name, key, outcome: { failure }, isRead: false };
+    const { seenThrough } = this.#options.state;
+    this.#unsaid.add(identityOf(name, key), { step, seenThrough, failed, taken: "" }, failed);
+  }
+
   /** As long as its failure is not recorded the code may make a step again. */
   #makeAgain(identity: string): void {
     const unsaid = this.#unsaid.forget(identity);

@@ -2,18 +2,18 @@ import { PawlError, StepFailed } from "../errors.js";
 import type { StepToRecord } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
 
-/** A failure of a step without a retry of its own, which is not recorded. */
+/** A failure which is not recorded: of a step without a retry of its own, or of an operation whose call never left. */
 export interface UnsaidFailure {
   readonly step: StepToRecord;
   /** `seen_through` when the code was given it. */
   readonly seenThrough: number;
-  readonly failed: StepFailed;
+  readonly failed: Error;
   /** What its name is given back with. */
   readonly taken: string;
 }
 
 /** What was thrown in steps whose failure is not recorded. */
-const originals = new WeakMap<StepFailed, unknown>();
+const originals = new WeakMap<Error, unknown>();
 
 /** What an attempt that ends with this is said to have failed with: of a step whose failure nobody recorded, the error that was thrown in it. */
 export function unrecorded(thrown: unknown): unknown {

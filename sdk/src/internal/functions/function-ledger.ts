@@ -30,6 +30,7 @@ export class FunctionLedger implements Ledger {
   /** An operation that belongs to no run tells nothing of the order in this one. */
   readonly #isOfRun: boolean;
   #isSettled = false;
+  #isInReview = false;
 
   /** @param ledger The one below, which is another one when the function goes on under another lease. */
   constructor(ledger: () => Ledger, { place, scope, awaitReview }: FunctionLedgerParts) {
@@ -70,8 +71,13 @@ export class FunctionLedger implements Ledger {
     // It stands where its record is sent; until it is known whether that is taken, nothing else is given.
     if (isOutcome && this.#isOfRun) this.#place.record();
     const isTaken = await this.#ledger.observeLate(key, intentId, observation);
-    if (isOutcome && isTaken) this.#isSettled = true;
-    else if (isOutcome && this.#isOfRun && !this.#isSettled) this.#place.notRecorded();
+    if (isOutcome && isTaken) {
+      this.#isSettled = true;
+      // The question is answered by it, and that is given like anything else.
+      if (this.#isInReview) this.#place.release();
+    } else if (isOutcome && this.#isOfRun && !this.#isSettled) {
+      this.#place.notRecorded();
+    }
     return isTaken;
   }
 
@@ -106,11 +112,15 @@ export class FunctionLedger implements Ledger {
     return this.#ledger.wait(delayMs);
   }
 
-  awaitReview(review: AwaitReview): Promise<void> {
+  async awaitReview(review: AwaitReview): Promise<void> {
     const wait = this.#awaitReview;
-    return review.keepsLease && wait !== undefined
-      ? wait(review.reviewId)
-      : this.#ledger.awaitReview(review);
+    if (!review.keepsLease || wait === undefined) return this.#ledger.awaitReview(review);
+    this.#isInReview = true;
+    try {
+      await wait(review.reviewId);
+    } finally {
+      this.#isInReview = false;
+    }
   }
 
   awaitResume(key: string): Promise<void> {

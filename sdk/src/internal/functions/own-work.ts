@@ -47,7 +47,13 @@ export class OwnWork<T> implements Ready {
     this.#settled(this);
   }
 
+  /** True while nothing fixes its place: it is recorded when it is given, if at all. */
+  get isOpen(): boolean {
+    return this.#place.isOpen;
+  }
+
   give(): void {
+    this.#place.given();
     if (this.#hasFailed) {
       this.promise.catch(() => undefined);
       this.#reject(this.#error);

@@ -1,6 +1,9 @@
+import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { OperationRequest } from "@pawl/proto/v1/operation_pb.js";
+import { NotSent } from "../../call-errors.js";
 import type { PerformOptions } from "../../context.js";
 import type { Operation } from "../../operation.js";
+import { fromFailure } from "../failure.js";
 import type { Ledger } from "../perform.js";
 import { quiet } from "../quiet.js";
 import type { Steps } from "../steps.js";
@@ -8,13 +11,13 @@ import { FunctionLedger } from "./function-ledger.js";
 import { HeldBack } from "./held-back.js";
 import type { OrderKey } from "./order-key.js";
 import type { Place } from "./place.js";
-import { scopedName } from "./scopes.js";
+import { bounded, scopedName } from "./scopes.js";
 
 /** What the operations of a function need of it. */
 export interface PerformancesParts {
   /** Runs something of the function's own, which is given in its turn. */
   readonly own: <T>(
-    run: (place: Place) => Promise<T>,
+    run: (place: Place) => T | Promise<T>,
     recorded: OrderKey | undefined,
   ) => Promise<T>;
   /** The place of a step that was recorded earlier. */
@@ -39,11 +42,33 @@ export interface PerformanceCall<Result> {
   readonly perform: (make: () => Promise<OperationRequest>, ledger: Ledger) => Promise<Result>;
 }
 
+/** A performance under way. */
+interface Performing {
+  readonly ledger: FunctionLedger;
+  readonly place: Place;
+}
+
+/** The step that says when the code was given an outcome. */
+interface OrderStep {
+  readonly name: string;
+  readonly key: string | undefined;
+  /** Its place, when it was recorded earlier. */
+  readonly recorded: OrderKey | undefined;
+}
+
+/** The step that says that nothing was sent. */
+interface UnsentStep {
+  readonly name: string;
+  readonly key: string;
+}
+
 /** The operations of a function: what each comes to is given in its turn, and recorded where its operation cannot say it itself. */
 export class Performances {
   readonly #parts: PerformancesParts;
   /** Names of the steps that would say when the code was given an outcome, of all that it was given: performed again, it is not given for the first time. */
   readonly #given = new Set<string>();
+  /** How often each operation was performed. */
+  readonly #times = new Map<string, number>();
 
   constructor(parts: PerformancesParts) {
     this.#parts = parts;
@@ -51,8 +76,11 @@ export class Performances {
 
   perform<Result>(call: PerformanceCall<Result>): Promise<Result> {
     const { operation, options, makeRequest, perform } = call;
-    const { own, recordedStep, declared, isUndoing, doubted } = this.#parts;
+    const { own, recordedStep, steps, declared } = this.#parts;
     const { scope = "task", key } = options ?? {}; // Absent options are refused by name below.
+    const unsent = this.#unsentStep(operation, { scope, key });
+    const failure = steps().find(unsent.name, unsent.key)?.failure;
+    if (failure !== undefined) return this.#throwAgain(unsent, failure);
     const name = scopedName(`$order/${scope}`, operation.name);
     const recorded = recordedStep(name, key);
     return own(async (place) => {
@@ -66,15 +94,10 @@ export class Performances {
       try {
         return await perform(make, ledger);
       } catch (error) {
-        if (!ledger.isSettled && !(error instanceof HeldBack)) doubted(error);
+        this.#failed(error, { ledger, place, unsent });
         throw error;
       } finally {
-        const isNeeded = ledger.isSettled && place.isLate && !isUndoing();
-        const isGiven = recorded !== undefined || ledger.isSettled;
-        const isFirst = isGiven && this.#isFirst(name, key);
-        if (isFirst && (recorded !== undefined || isNeeded)) {
-          await this.#recordPlace(place, name, key);
-        }
+        await this.#ended({ name, key, recorded }, { ledger, place });
       }
     }, recorded);
   }
@@ -86,6 +109,52 @@ export class Performances {
       scope,
       awaitReview: isUndoing() ? undefined : awaitReview,
     });
+  }
+
+  #failed(
+    error: unknown,
+    { ledger, place, unsent }: Performing & { readonly unsent: UnsentStep },
+  ): void {
+    const { doubted, isUndoing, steps } = this.#parts;
+    if (!ledger.isSettled && !(error instanceof HeldBack)) doubted(error);
+    if (error instanceof NotSent && !isUndoing()) {
+      place.recordWhenGiven(() => steps().keep(unsent, error));
+    }
+  }
+
+  async #ended(order: OrderStep, { ledger, place }: Performing): Promise<void> {
+    const { name, key, recorded } = order;
+    const isNeeded = ledger.isSettled && place.isLate && !this.#parts.isUndoing();
+    const isGiven = recorded !== undefined || ledger.isSettled;
+    const isFirst = isGiven && this.#isFirst(name, key);
+    if (isFirst && (recorded !== undefined || isNeeded)) {
+      await this.#recordPlace(place, name, key);
+    }
+  }
+
+  /** The step that says that the code was told that this performance sent nothing. Code may perform again what was not sent, so each performance has its own. */
+  #unsentStep(
+    { name }: Operation,
+    { scope, key }: { readonly scope: string; readonly key: string | undefined },
+  ): UnsentStep {
+    const step = scopedName(`$unsent/${scope}`, name);
+    const identity = JSON.stringify([step, key ?? null]);
+    const times = (this.#times.get(identity) ?? 0) + 1;
+    this.#times.set(identity, times);
+    return { name: step, key: bounded(`${key ?? ""}~${times}`) };
+  }
+
+  /** The code went another way then, and does again. */
+  #throwAgain<Result>({ name, key }: UnsentStep, failure: Failure): Promise<Result> {
+    const { own, steps, recordedStep } = this.#parts;
+    const { message, cause } = fromFailure(failure);
+    return own<Result>(
+      () => {
+        steps().pass(name, key);
+        throw new NotSent(message, { cause });
+      },
+      recordedStep(name, key),
+    );
   }
 
   #isFirst(name: string, key: string | undefined): boolean {

@@ -2,8 +2,10 @@ import type { OrderKey } from "./order-key.js";
 
 /** What a place is taken from: the turns of its function. */
 export interface PlaceTurns {
-  /** The place of what is recorded now. */
+  /** The place of what ends now. */
   next(): OrderKey;
+  /** The place of what is recorded now. */
+  nextRecorded(): OrderKey;
   /** True when something was given that stands behind this place. */
   isBehind(key: OrderKey): boolean;
   /** Nothing is given until it is let go. */
@@ -17,6 +19,7 @@ export class Place {
   #key: OrderKey | undefined;
   #isHeld = false;
   #isOver = false;
+  #onGiven: (() => void) | undefined;
 
   /** @param recorded Its place, when it was recorded earlier: nothing changes it then. */
   constructor(turns: PlaceTurns, recorded: OrderKey | undefined) {
@@ -36,7 +39,22 @@ export class Place {
   record(): void {
     if (this.#isOver) return;
     this.hold();
-    if (!this.#isFixed) this.#key = this.#turns.next();
+    if (!this.#isFixed) this.#key = this.#turns.nextRecorded();
+  }
+
+  /** It is recorded when it is given, if at all; whatever is recorded before that comes first. */
+  recordWhenGiven(onGiven: () => void): void {
+    if (!this.#isFixed) this.#onGiven = onGiven;
+  }
+
+  /** True when it is recorded when it is given, if at all. */
+  get isOpen(): boolean {
+    return this.#onGiven !== undefined;
+  }
+
+  /** It is given now. */
+  given(): void {
+    this.#onGiven?.();
   }
 
   /** What was sent was not taken: it has no place yet. */

@@ -80,6 +80,8 @@ export class Turns implements Waiting, PlaceTurns {
   /** Greatest number of what was recorded earlier and given. */
   #reached = 0;
   #liveNumber = LIVE_NUMBERS;
+  /** The latest number that something was recorded with. */
+  #lastRecorded = 0;
   /** Place of the latest that was given. */
   #latest: OrderKey = { after: 0, isOwn: false, number: 0 };
   #running = 0;
@@ -249,9 +251,15 @@ export class Turns implements Waiting, PlaceTurns {
     }
   }
 
-  /** The place of what is recorded now. */
+  /** The place of what ends now. */
   next(): OrderKey {
     return { after: this.#lastGiven, isOwn: true, number: this.#liveNumber++ };
+  }
+
+  /** The place of what is recorded now. */
+  nextRecorded(): OrderKey {
+    this.#lastRecorded = this.#liveNumber;
+    return this.next();
   }
 
   isBehind(key: OrderKey): boolean {
@@ -319,18 +327,32 @@ export class Turns implements Waiting, PlaceTurns {
     if (this.#isDropped || this.#isClosed || this.#blocking > 0) return;
     const next = this.#ready.take();
     if (next !== undefined) {
-      this.#lingerIsOver = false;
-      const { number } = next.key;
-      if (number < LIVE_NUMBERS) this.#reached = Math.max(this.#reached, number);
-      if (compareKeys(next.key, this.#latest) > 0) this.#latest = next.key;
-      if (next instanceof OwnWork && !next.key.isOwn) this.#given(next.key.after);
-      next.give();
+      if (!this.#putBack(next)) this.#give(next);
       this.look();
     } else if (this.#options.onIdle !== undefined) {
       if (this.#running === 0) this.#options.onIdle(describe([...this.#asked.values()]));
     } else if (this.#asked.size > 0) {
       this.#wait();
     }
+  }
+
+  /** What is not on record yet comes after what is by now. */
+  #putBack(work: Ready): boolean {
+    if (!(work instanceof OwnWork && work.isOpen && work.key.number < this.#lastRecorded)) {
+      return false;
+    }
+    work.key = this.next();
+    this.#ready.add(work);
+    return true;
+  }
+
+  #give(next: Ready): void {
+    this.#lingerIsOver = false;
+    const { key } = next;
+    if (key.number < LIVE_NUMBERS) this.#reached = Math.max(this.#reached, key.number);
+    if (compareKeys(key, this.#latest) > 0) this.#latest = key;
+    if (next instanceof OwnWork && !key.isOwn) this.#given(key.after);
+    next.give();
   }
 
   #wait(): void {
