@@ -5,10 +5,8 @@ import { readChildSettings } from "./child-settings.js";
 import { demoPlan } from "./plan.js";
 import { servedTasks } from "./tasks.js";
 
-const { mode, servesAll, approval } = readChildSettings();
-const { file, confirm } = servedTasks(mode, approval);
 const kernel = await openKernel({ dir: process.env["PAWL_DIR"] ?? "" });
-const worker = await kernel.worker({ serve: servesAll ? [file, confirm] : [file] });
+const worker = await kernel.worker({ serve: servedTasks(readChildSettings()) });
 const order = { title: process.env["DEMO_TITLE"] ?? "" };
 const run = await kernel.start(demoPlan, order, { runId: process.env["DEMO_RUN"] ?? "" });
 

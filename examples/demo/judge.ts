@@ -3,11 +3,13 @@ import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { createPawlClient, type PawlClient } from "@pawl/sdk/client";
 import { judgeApproval } from "./judge-approval.js";
+import { judgeMerge } from "./judge-merge.js";
 import type { Scene } from "./scene.js";
 import {
   type Expected,
   expectations,
   expectedApprovals,
+  expectedMerges,
   type Outcome,
   type Window,
 } from "./windows.js";
@@ -31,8 +33,9 @@ export async function judge(scene: Scene): Promise<Line> {
   const { window, sink } = scene.row;
   const client = createPawlClient(scene.addressAs("client"));
   const approval = expectedApprovals[window];
+  const merge = expectedMerges[window];
   try {
-    const ledger = await readLedger(client, scene.runId);
+    const ledger = await readLedger(client, scene.runId, merge === undefined ? "file" : "main");
     const { calls, effects, strangers } = await readBooks(scene, ledger.key);
     const found = { outcome: outcomeOf(ledger, window), sinkCalls: calls, sinkEffects: effects };
     const problem = [
@@ -40,6 +43,7 @@ export async function judge(scene: Scene): Promise<Line> {
       ledger.problem,
       strangers,
       approval === undefined ? "" : await judgeApproval(scene, ledger.key, approval),
+      merge === undefined ? "" : await judgeMerge(client, scene.runId, merge),
     ]
       .filter((part) => part !== "")
       .join("; ");
@@ -60,12 +64,12 @@ interface Ledger {
   readonly problem: string;
 }
 
-async function readLedger(client: PawlClient, runId: string): Promise<Ledger> {
+async function readLedger(client: PawlClient, runId: string, name: string): Promise<Ledger> {
   const report = await client.runs.getRecoveryReport({ runId });
   const line = report.lines.find(({ operationKey }) => operationKey !== "");
   if (line === undefined) throw new Error("expected the effect in the report, but it has none");
   const { operationKey: key, class: kind } = line;
-  const { task } = await client.runs.getTask({ runId, task: "file" });
+  const { task } = await client.runs.getTask({ runId, task: name });
   const problem =
     kind === RecoveryClass.NEEDS_REVIEW
       ? await checkReview(client, runId, key)
@@ -109,8 +113,9 @@ function outcomeOf({ class: kind, leases }: Ledger, window: Window): Outcome | "
     case RecoveryClass.SKIPPED:
       return "not-performed";
     case RecoveryClass.UNDISTURBED:
-      // The task was handed out before it was allowed, and after.
+      // The task was handed out before it was allowed, or before it had what it merges, and after.
       if (expectedApprovals[window] !== undefined) return "performed";
+      if (expectedMerges[window] !== undefined) return "performed";
       if (leases !== 1) return "failed";
       return window.endsWith("after-completion") ? "skipped" : "performed";
     default:

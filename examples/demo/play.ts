@@ -2,6 +2,7 @@ import type { Run } from "@pawl/sdk";
 import type { Child } from "../processes/child.js";
 import type { HoldPoint } from "../ticket-service/client.js";
 import { approvalPlays } from "./play-approval.js";
+import { mergePlays } from "./play-merge.js";
 import { type Scene, SceneError } from "./scene.js";
 import { untilEvent, untilSettled } from "./until.js";
 import type { Window } from "./windows.js";
@@ -22,6 +23,7 @@ export const plays: Readonly<Record<Window, Play>> = {
   "single-before-sink": (scene) => killAgent(scene, "before-effect"),
   "single-after-sink": (scene) => killAgent(scene, "after-effect"),
   "single-after-completion": killAgentAfterCompletion,
+  ...mergePlays,
   ...approvalPlays,
 };
 

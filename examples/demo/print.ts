@@ -19,7 +19,7 @@ export function printJson(): Printer {
 }
 
 const columns = [
-  ["window", 24],
+  ["window", 26],
   ["sink", 14],
   ["killed (SIGKILL)", 18],
   ["calls", 7],

@@ -10,9 +10,10 @@ import {
   type TicketClient,
   ticketClient,
 } from "../ticket-service/client.js";
-import type { ApprovalSettings } from "./child-settings.js";
+import type { ApprovalSettings, MergeSettings, Serves } from "./child-settings.js";
+import { gather } from "./gather.js";
 import { demoPlan } from "./plan.js";
-import type { Window } from "./windows.js";
+import { expectedMerges, type Window } from "./windows.js";
 
 /** One line of the demo: a window, tried at one kind of sink. */
 export interface Row {
@@ -37,6 +38,8 @@ export class Scene {
   readonly tickets: TicketClient;
   /** What workers are told from now on about asking a person; undefined: they need not ask. */
   approval: ApprovalSettings | undefined;
+  /** What processes that serve the function that merges are told from now on. */
+  merge: MergeSettings | undefined;
   readonly #folder: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #children = new Set<Child>();
@@ -83,7 +86,8 @@ export class Scene {
 
   /** The title that a ticket must bear: what workers make of the order now. */
   get finalTitle(): string {
-    return `${this.title}${this.approval?.suffix ?? ""}`;
+    const merged = expectedMerges[this.row.window]?.suffix ?? "";
+    return `${this.title}${this.approval?.suffix ?? ""}${merged}`;
   }
 
   /** The file whose presence arms the crash point. */
@@ -109,7 +113,7 @@ export class Scene {
   }
 
   /** Starts a worker; one that does not serve all leaves the run open behind the effect. */
-  async startWorker(serves: "all" | "effect"): Promise<Child> {
+  async startWorker(serves: Serves): Promise<Child> {
     const token = this.#tokens.get("worker");
     const env = {
       ...this.#env,
@@ -117,6 +121,7 @@ export class Scene {
       DEMO_SERVES: serves,
       ...(token === undefined ? {} : { PAWL_TOKEN: token }),
       ...(this.approval === undefined ? {} : { DEMO_APPROVAL: JSON.stringify(this.approval) }),
+      ...(this.merge === undefined ? {} : { DEMO_MERGE: JSON.stringify(this.merge) }),
     };
     const worker = this.#add(startChild({ command: [demoWorker], env }));
     await mustSay(worker, "serving");
@@ -164,7 +169,11 @@ export class Scene {
 
   /** Starts the run at the kernel, or finds it. */
   startRun(): Promise<Run> {
-    return this.clientAs("client").start(demoPlan, { title: this.title }, { runId: this.runId });
+    const merges = expectedMerges[this.row.window] !== undefined;
+    const order = { title: this.title };
+    const started = { runId: this.runId };
+    const client = this.clientAs("client");
+    return merges ? client.start(gather, order, started) : client.start(demoPlan, order, started);
   }
 
   /** Stops the next call at the sink. */

@@ -10,7 +10,8 @@ import {
 } from "@pawl/sdk";
 import { type SinkMode, ticketClient } from "../ticket-service/client.js";
 import { fileWhenApproved } from "./approved-file.js";
-import type { ApprovalSettings } from "./child-settings.js";
+import type { ChildSettings } from "./child-settings.js";
+import { look, servedGather } from "./gather.js";
 import { confirm, type Filed, file, type Order } from "./plan.js";
 
 const tickets = ticketClient(process.env["TICKETS_URL"] ?? "http://127.0.0.1:7310");
@@ -61,20 +62,15 @@ const operations: Readonly<Record<SinkMode, Operation<Order, Filed>>> = {
   }),
 };
 
-/** The handlers: the effect at a sink of this kind, which may need an approval first, and what comes after it. */
-export function servedTasks(
-  mode: SinkMode,
-  approval: ApprovalSettings | undefined,
-): {
-  readonly file: ServedTask;
-  readonly confirm: ServedTask;
-} {
+/** What a process of the demo serves: the effect at a sink of this kind may need an approval first. */
+export function servedTasks({ mode, serves, approval, merge }: ChildSettings): ServedTask[] {
   const create = operations[mode];
-  return {
-    file:
-      approval === undefined
-        ? file.run((ctx, order) => ctx.perform(create, order, { target: "tickets" }))
-        : fileWhenApproved(create, approval),
-    confirm: confirm.run((ctx) => ({ confirmed: ctx.dependency(file, "file").id })),
-  };
+  if (serves === "look") return [look];
+  if (serves === "gather") return [servedGather(create, merge)];
+  const filing =
+    approval === undefined
+      ? file.run((ctx, order) => ctx.perform(create, order, { target: "tickets" }))
+      : fileWhenApproved(create, approval);
+  const confirming = confirm.run((ctx) => ({ confirmed: ctx.dependency(file, "file").id }));
+  return serves === "all" ? [filing, confirming] : [filing];
 }

@@ -13,6 +13,9 @@ export const windows = [
   "single-before-sink",
   "single-after-sink",
   "single-after-completion",
+  "coordinator-after-worker",
+  "merge-of-all",
+  "merge-of-some",
   "approval-pending",
   "approved-not-consumed",
   "consumed-not-performed",
@@ -45,6 +48,21 @@ export const expectedApprovals: Readonly<Partial<Record<Window, ExpectedApproval
   "content-changed": { ...byLocal, proposals: 2 },
   "expired-while-down": { proposals: 1, status: "expired", approvers: [] },
   "two-approvers": { proposals: 1, status: "consumed", approvers: ["ann", "bob"] },
+};
+
+/** What the function that merges must have been given, and what must have become of the tasks that it called. */
+export interface ExpectedMerge {
+  /** What the ticket's title says behind that of the order: the results in the order in which they were given. */
+  readonly suffix: string;
+  /** Called tasks that may be cancelled, since enough others had ended. */
+  readonly givenUp: readonly string[];
+}
+
+/** What must come out of the windows in which a function merges what the tasks found that it called. Written by hand. */
+export const expectedMerges: Readonly<Partial<Record<Window, ExpectedMerge>>> = {
+  "coordinator-after-worker": { suffix: ": b,c,a of 3", givenUp: [] },
+  "merge-of-all": { suffix: ": c,a,b of 3", givenUp: [] },
+  "merge-of-some": { suffix: ": c,b of 2", givenUp: ["a"] },
 };
 
 /**
@@ -117,6 +135,9 @@ export const expectations: Readonly<Record<Window, BySink>> = {
   "single-before-sink": lostBefore,
   "single-after-sink": lostAfter,
   "single-after-completion": skipped,
+  "coordinator-after-worker": performed,
+  "merge-of-all": performed,
+  "merge-of-some": performed,
   "approval-pending": performed,
   "approved-not-consumed": performed,
   "consumed-not-performed": lostBefore,

@@ -4,11 +4,9 @@ import { stdinClosed } from "../processes/stdin-closed.js";
 import { readChildSettings } from "./child-settings.js";
 import { servedTasks } from "./tasks.js";
 
-const { mode, servesAll, approval } = readChildSettings();
-const { file, confirm } = servedTasks(mode, approval);
 const { PAWL_URL: url = "", PAWL_TOKEN: token } = process.env;
 const client = connect({ url, ...(token === undefined ? {} : { token }) });
-const worker = await client.worker({ serve: servesAll ? [file, confirm] : [file] });
+const worker = await client.worker({ serve: servedTasks(readChildSettings()) });
 process.stdout.write(`${JSON.stringify({ serving: true })}\n`);
 
 await stdinClosed();
