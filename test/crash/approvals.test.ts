@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Client, connect, json, operation, type ProposalInfo, task } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KernelProcess, startKernel } from "./support/crashing-kernel.js";
-import { dieAt } from "./support/death.js";
+import { dieAt, expectDeathAt } from "./support/death.js";
 
 let dir: string;
 let kernels: KernelProcess[];
@@ -96,6 +96,43 @@ describe("a kernel that dies between proposing and performing", () => {
         { status: "consumed", decisions: [{ verdict: "approve", reason: "fine" }] },
       ]);
       await worker;
+    },
+  );
+});
+
+describe("a kernel that dies with an approval that nobody has used yet, and again while it starts", () => {
+  it.each(["start:opened", "start:recovered"])(
+    "at %s: the approval stands, and what was approved is performed once",
+    async (point) => {
+      const first = await start();
+      const { port } = first;
+      client = connect({ url: `http://127.0.0.1:${port}`, onConnection: () => undefined });
+      const worker = await client.worker({ serve: [pay] });
+      const run = await client.start(pay, undefined, { runId: "r" });
+      const using = client;
+      const asked = async (): Promise<ProposalInfo[]> => {
+        const proposals: ProposalInfo[] = [];
+        for await (const proposal of using.approvals.list({ runId: "r" })) proposals.push(proposal);
+        return proposals;
+      };
+      await expect.poll(async () => (await run.get()).why, { timeout: 30_000 }).toContain("approv");
+      await worker.close();
+      await approveOnce(using);
+      expect(await asked()).toMatchObject([{ status: "approved" }]);
+      first.kernel.kill();
+      await first.kernel.ended;
+      const dying = startKernel(join(dir, "store"), { port, crashAt: point });
+      kernels.push(dying);
+      await expectDeathAt(dying, point);
+      await start(undefined, port);
+      expect(await asked()).toMatchObject([
+        { status: "approved", decisions: [{ verdict: "approve", reason: "fine" }] },
+      ]);
+      expect(calls).toEqual([]);
+      await using.worker({ serve: [pay] });
+      expect(await run.result({ timeout: "60s" })).toEqual({ receipt: 1 });
+      expect(calls).toEqual([{ cents: 1200 }]);
+      expect(await asked()).toMatchObject([{ status: "consumed", decisions: [{}] }]);
     },
   );
 });

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Task } from "@pawl/proto/v1/run_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { type Client, connect, json, RetryAfter, type Run, task, type Worker } from "@pawl/sdk";
+import {
+  type Client,
+  connect,
+  json,
+  PawlError,
+  RetryAfter,
+  type Run,
+  task,
+  type Worker,
+} from "@pawl/sdk";
 import { createPawlClient, type PawlClient } from "@pawl/sdk/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KernelProcess, type KernelSettings, startKernel } from "./support/crashing-kernel.js";
@@ -60,8 +69,8 @@ interface Deed {
   readonly name: string;
   /** How the history tells it. */
   readonly event: string;
-  /** The first attempt fails, and the second is an hour away. */
-  readonly isTired?: boolean;
+  /** How the first calls of the handler fail, one after the other; the next try is an hour away. */
+  readonly failures?: readonly Error[];
   /** Brings the run to where the command fits. */
   prepare(hands: Hands): Promise<void>;
   /** Sends it until it is answered. */
@@ -71,7 +80,12 @@ interface Deed {
   /** Lets the run end. */
   finish(hands: Hands): Promise<void>;
   /** What it ends with, in which incarnation, and after how many calls. */
-  readonly end: { readonly output: string; readonly incarnation: number; readonly calls: number };
+  readonly end: {
+    /** The code of the failure when it fails. */
+    readonly output: string;
+    readonly incarnation: number;
+    readonly calls: number;
+  };
 }
 
 const done = { output: "done", incarnation: 1, calls: 1 };
@@ -127,7 +141,8 @@ const deeds: readonly Deed[] = [
     finish: serves,
   },
   {
-    ...{ name: "ChangeTask: run it now", event: "TaskChanged", isTired: true },
+    ...{ name: "ChangeTask: run it now", event: "TaskChanged" },
+    failures: [new RetryAfter("1h")],
     ...{ status: RunStatus.RUNNING, end: { ...done, calls: 2 } },
     prepare: async (hands) => {
       await hands.serve();
@@ -142,6 +157,37 @@ const deeds: readonly Deed[] = [
     send: changes({ case: "complete", value: { output: byHand } }, () => true),
     finish: serves,
     end: { ...done, output: "by hand", calls: 0 },
+  },
+  {
+    ...{ name: "ChangeTask: fail it", event: "TaskChanged", status: RunStatus.FAILED },
+    prepare: nothing,
+    send: changes({ case: "fail", value: {} }, () => true),
+    finish: serves,
+    end: { ...done, output: "PAWL_RUN_FAILED", calls: 0 },
+  },
+  {
+    ...{ name: "ChangeTask: reset its attempts", event: "TaskChanged", status: RunStatus.RUNNING },
+    // Of two attempts: without the reset the second failure is the last.
+    failures: [new Error("once"), new Error("twice")],
+    prepare: async (hands) => {
+      await hands.serve();
+      await hands.untilTask(isTired);
+    },
+    send: changes({ case: "resetAttempts", value: {} }, isTired),
+    finish: async (hands) => {
+      await changes({ case: "runNow", value: {} }, isTired)(hands);
+      await changes({ case: "runNow", value: {} }, isTired)(hands);
+    },
+    end: { ...done, calls: 3 },
+  },
+  {
+    ...{ name: "ChangeTask: change its policy", event: "TaskChanged", status: RunStatus.RUNNING },
+    // The plan allows two attempts, an hour apart.
+    failures: [new Error("once")],
+    prepare: nothing,
+    send: changes({ case: "policy", value: { retry: { attemptsMax: 1 } } }, () => true),
+    finish: serves,
+    end: { ...done, output: "PAWL_RUN_FAILED", calls: 1 },
   },
   {
     ...{ name: "StartRun: replace_open", event: "RunRestarted", status: RunStatus.RUNNING },
@@ -162,10 +208,11 @@ const deeds: readonly Deed[] = [
 ];
 
 function served(handler: () => string) {
-  return task("work", { output: json<string>() }).run(handler);
+  const retry = { attempts: 2, initial: "1h", max: "1h", jitter: 0 } as const;
+  return task("work", { output: json<string>(), retry }).run(handler);
 }
 
-async function takeHands(port: number, deed: Pick<Deed, "isTired">): Promise<Hands> {
+async function takeHands(port: number, deed: Pick<Deed, "failures">): Promise<Hands> {
   const url = `http://127.0.0.1:${port}`;
   const using = connect({ url, onConnection: () => undefined });
   client = using;
@@ -174,7 +221,8 @@ async function takeHands(port: number, deed: Pick<Deed, "isTired">): Promise<Han
   let calls = 0;
   const work = served(() => {
     calls++;
-    if (deed.isTired === true && calls === 1) throw new RetryAfter("1h");
+    const failure = deed.failures?.[calls - 1];
+    if (failure !== undefined) throw failure;
     return "done";
   });
   const run = await using.start(work, undefined, { runId: "r" });
@@ -244,19 +292,25 @@ async function dieAfter(deed: Deed, point: string): Promise<Hands> {
   return hands;
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof PawlError ? error.code : String(error);
+}
+
 async function expectDoneOnce(deed: Deed, hands: Hands): Promise<void> {
   const { run, calls } = hands;
   const seen = await untilAnswered(() => hands.api.runs.getRun({ runId: "r" }));
   const after = deed.name.startsWith("ChangeTask: run") ? expect.any(Number) : deed.status;
   expect(seen.run?.status).toEqual(after);
-  await deed.finish(hands);
-  const { output, incarnation, calls: expectedCalls } = deed.end;
-  expect(await run.result({ timeout: "30s" })).toBe(output);
+  // As long as the run goes on, other commands of an operator may follow.
   const types: string[] = [];
   for await (const { events } of hands.api.runs.getHistory({ runId: "r" })) {
     types.push(...events.map(({ type }) => type));
   }
   expect(types.filter((type) => type === deed.event)).toEqual([deed.event]);
+  await deed.finish(hands);
+  const { output, incarnation, calls: expectedCalls } = deed.end;
+  const ended = run.result({ timeout: "30s" });
+  expect(await ended.catch((error: unknown) => codeOf(error))).toBe(output);
   const last = await hands.api.runs.getRun({ runId: "r" });
   expect(last.run?.incarnation).toBe(incarnation);
   expect(calls()).toBe(expectedCalls);
