@@ -63,6 +63,13 @@ describe("a return that did not reach everything recorded", () => {
     scenario.when(completeTask(1, { output, unvisited })).isExisting();
   });
 
+  it("is what was reported, whatever a person completes the task with instead", () => {
+    const scenario = held();
+    commit(scenario, resolveReview(SKIP));
+    scenario.when(completeTask(1, { output, unvisited })).isExisting();
+    scenario.when(completeTask(1, { output })).rejects("PAWL_FINGERPRINT_CONFLICT");
+  });
+
   it("of a call that was asked to stop waits for nobody", () => {
     const scenario = atWork().given(tasksCalled(0, 1, ["a"]), leased(1, 1), callsStopping(0, [1]));
     commit(scenario, completeTask(1, { task: 1, output, unvisited }));
@@ -113,6 +120,14 @@ describe("an attempt that asks for a review", () => {
     const scenario = misfit();
     commit(scenario, resolveReview(RETRY));
     expect(statusOf(scenario)).toBe(READY);
+  });
+
+  it("is what was reported, when it is sent again after a person has completed the task", () => {
+    const scenario = misfit();
+    commit(scenario, resolveReview(SKIP));
+    expect(statusOf(scenario)).toBe(COMPLETED);
+    scenario.when(failTask(1, { failure: says, forReview: true })).isExisting();
+    scenario.when(completeTask(1, { output })).rejects("PAWL_FINGERPRINT_CONFLICT");
   });
 
   it("offers no return to accept", () => {

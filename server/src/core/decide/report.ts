@@ -63,12 +63,17 @@ export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideC
 function isRepeated(task: Task, { output, unvisited = [] }: CompleteTask): boolean {
   switch (task.status) {
     case TaskStatus.COMPLETED:
-      return sameContent(task.output, output);
+      return isCompletedByReport(task) ? sameContent(task.output, output) : unvisited.length > 0;
     case TaskStatus.CANCELLED:
       return unvisited.length > 0 || (task.caller === undefined && task.rollback !== undefined);
     default:
       return unvisited.length > 0;
   }
+}
+
+/** False for one whose attempt ended otherwise before a person completed the task: what was reported then stays what it was. */
+function isCompletedByReport({ status, endedByPerson }: Task): boolean {
+  return status === TaskStatus.COMPLETED && !endedByPerson;
 }
 
 /** True for the return of a function that recorded how to undo what it did, in a run that is to stop: the run does not end as if it were done, so nothing of it stays. */
@@ -93,7 +98,7 @@ export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext):
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED || wasContinuedBy(run, task, command.leaseVersion)
+      isCompletedByReport(task) || wasContinuedBy(run, task, command.leaseVersion)
         ? otherReport(task.output, found.spec.name, undefined, ctx)
         : undefined,
     );
@@ -147,7 +152,7 @@ export function decideConfirmCancel(
   const { task } = found;
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
-      task.status === TaskStatus.COMPLETED || wasContinuedBy(run, task, command.leaseVersion)
+      isCompletedByReport(task) || wasContinuedBy(run, task, command.leaseVersion)
         ? otherReport(task.output, found.spec.name, undefined, ctx)
         : undefined,
     );
