@@ -1,6 +1,8 @@
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import { describe, expect, it } from "vitest";
 import { completeTask, leaseTask } from "../core/support/commands.js";
 import { planOf } from "../core/support/plans.js";
+import { propose } from "../core/support/proposals.js";
 import { MemoryKernel } from "../support/kernel.js";
 import { giveBack, lease, runOf, start } from "./storage/support/one-run.js";
 
@@ -26,6 +28,24 @@ describe("deadlines of tasks", () => {
     expect(loop.work.armedDeadlines).toBe(1);
     await memory.time.advance(dayMs + 100);
     expect(loop.work.armedDeadlines).toBe(0);
+    await memory.close();
+  });
+
+  it("are one for an operation of the namespace that waits for approval, also when a start found it", async () => {
+    const memory = await MemoryKernel.create({ beginAgeMs: 20 });
+    const target = { kind: "ledger", namespace: "default", operationKey: "o" } as const;
+    const parts = { lease: undefined, scope: OperationScope.NAMESPACE, key: "invoice-1" };
+    const proposed = memory.kernel.ask(target, propose(1, parts));
+    await memory.time.settle();
+    const outcome = await proposed;
+    expect(outcome).toMatchObject({ accepted: true });
+    await memory.time.advance(1_000);
+    await memory.close();
+    const kernel = await memory.open();
+    await memory.time.settle();
+    expect(kernel.loop.work.armedDeadlines).toBe(1);
+    await kernel.load(outcome.accepted ? outcome.runNumber : 0);
+    expect(kernel.loop.work.armedDeadlines).toBe(1);
     await memory.close();
   });
 });

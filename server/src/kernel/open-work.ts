@@ -185,6 +185,9 @@ export class OpenWork {
     this.#rearmProposals(run);
     this.#rearmRun(run);
     announceObligations(run, this.hooks);
+    if (run.kind === "ledger") {
+      this.#rearm(run, 0); // A start armed it there, by its row alone.
+    }
     for (const task of run.tasks) {
       this.#rearm(run, task.number);
       if (task.status === TaskStatus.READY) {
