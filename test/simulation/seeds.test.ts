@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
+import { functionKinds } from "./support/functions/count-functions.js";
 import { describeFailure, Tally } from "./support/report.js";
 import { drawSettings } from "./support/settings.js";
 import { simulate } from "./support/simulation.js";
@@ -79,6 +80,7 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
         (kind) => `told ${kind} existing`,
       ),
       ...[2, 3, 4, 5].map((status) => `run status ${status}`),
+      ...functionKinds,
     ].filter((what) => !tally.seen.has(what));
     expect(never).toEqual([]);
   });

@@ -100,6 +100,12 @@ function intentOf(
     const { proposal, status } = reply;
     return { case: "awaiting", key, proposal, status };
   }
+  if (reply.case === "wait") {
+    return { case: "wait", key, notBeforeMs: reply.notBeforeMs };
+  }
+  if (reply.case === "review") {
+    return { case: "review", key };
+  }
   const operation = run.operations[run.operationsByKey.get(key) ?? -1];
   if (operation === undefined) {
     throw new Error(`expected an operation ${key}, but there is none`);
@@ -126,9 +132,5 @@ function intentOf(
         notBeforeMs: reply.notBeforeMs,
         intentId: operation.intentId,
       };
-    case "wait":
-      return { case: "wait", key, notBeforeMs: reply.notBeforeMs };
-    case "review":
-      return { case: "review", key };
   }
 }

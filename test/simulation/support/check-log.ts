@@ -1,6 +1,7 @@
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { StoredEvent } from "@pawl/server/kernel/kernel-api.js";
+import { UndoingTasks } from "./functions/undoing-tasks.js";
 import type { ShadowRun } from "./shadow-log.js";
 
 /** What a judge of its own knows of a task: it shares no code with the kernel. */
@@ -40,6 +41,9 @@ export class LogJudge {
   /** When the run is stopped if it is still open then. */
   #deadlineMs = Number.POSITIVE_INFINITY;
   #isFaulted = false;
+  readonly #undoing = new UndoingTasks();
+  /** Signals by the events by which waits took them. */
+  readonly #taken = new Map<number, number>();
   #isOver = false;
   #isCancelled = false;
   #isPaused = false;
@@ -70,6 +74,7 @@ export class LogJudge {
     const { body, atMs, number } = event;
     this.#require(atMs >= this.#lastMs, number, "time that does not go back");
     this.#lastMs = atMs;
+    this.#undoing.hear(body);
     this.#require(
       !this.#isOver || afterTheEnd.has(body.case) || body.case === "runRestarted",
       number,
@@ -121,10 +126,15 @@ export class LogJudge {
         task.isLeased = false;
         break;
       }
+      case "callsCancelled":
+      case "callsStopping":
+        this.#leaveCalls(body.case, body.value.called);
+        break;
       case "runContinued":
         this.#endLease(event, body.value);
         this.#require(!this.#isCancelled, number, "a run that nobody asked to stop");
         this.#restart(number, body.value);
+        this.#giveBack(body.value.seenThrough);
         break;
       case "stepRecorded": {
         const { task, leaseVersion, name } = body.value;
@@ -150,6 +160,7 @@ export class LogJudge {
         this.#once(number, `end of wait ${body.value.wait} in ${this.#incarnation}`);
         if (body.value.outcome.case === "signalTaken") {
           this.#once(number, `taking of signal ${body.value.outcome.value.signal}`);
+          this.#taken.set(body.value.outcome.value.signal, number);
         }
         break;
       case "signalReceived":
@@ -208,6 +219,15 @@ export class LogJudge {
     }
   }
 
+  /** What nobody holds ends when it is asked to stop. */
+  #leaveCalls(how: "callsCancelled" | "callsStopping", called: readonly number[]): void {
+    for (const number of called) {
+      const task = this.#task(number);
+      task.isEnded ||= how === "callsCancelled" || !task.isLeased;
+      task.isLeased &&= !task.isEnded;
+    }
+  }
+
   /** All is as in a run that begins, but for what never comes again. */
   #restart(number: number, value: { readonly incarnation: number }): void {
     this.#require(value.incarnation === this.#incarnation + 1, number, "the next incarnation");
@@ -221,6 +241,16 @@ export class LogJudge {
     this.#taskReviews.clear();
     this.#isOver = false;
     this.#isCancelled = false;
+  }
+
+  /** What a wait took and its code was not given is taken once more. */
+  #giveBack(seenThrough: number | undefined): void {
+    for (const [signal, event] of this.#taken) {
+      if (event > (seenThrough ?? event)) {
+        this.#happened.delete(`taking of signal ${signal}`);
+      }
+    }
+    this.#taken.clear();
   }
 
   #once(number: number, what: string): void {
@@ -243,7 +273,8 @@ export class LogJudge {
     const task = this.#task(value.task);
     this.#require(!task.isLeased, number, "one lease at a time");
     this.#require(!task.isEnded, number, "a task that has not ended");
-    this.#require(!this.#isCancelled, number, "no lease after cancellation");
+    const mayBegin = !this.#isCancelled || this.#undoing.has(value.task);
+    this.#require(mayBegin, number, "no lease after cancellation");
     this.#require(!this.#isPaused, number, "no lease in a paused run");
     this.#require(
       value.leaseVersion === task.leaseVersion + 1,

@@ -36,8 +36,8 @@ export function checkSignals(shadow: ShadowLog, complain: (text: string) => void
 
 function keptOf({ number, events }: ShadowRun, complain: (text: string) => void): Kept[] {
   const judge = new Judge((text) => complain(`run ${number} ${text}`));
-  for (const { body } of events) {
-    judge.hear(body);
+  for (const { body, number: event } of events) {
+    judge.hear(body, event);
   }
   return judge.kept;
 }
@@ -58,12 +58,14 @@ class Judge {
   /** What each wait of the incarnation is for; undefined: for no signal. */
   #waits: (string | undefined)[] = [];
   #received = 0;
+  /** What waits of the incarnation took, and by which events. */
+  #taken: { readonly kept: Kept; readonly event: number }[] = [];
 
   constructor(complain: (text: string) => void) {
     this.#complain = complain;
   }
 
-  hear(body: EventBody): void {
+  hear(body: EventBody, event: number): void {
     switch (body.case) {
       case "signalReceived": {
         const { name, payload, update } = body.value;
@@ -74,9 +76,11 @@ class Judge {
       }
       case "runContinued":
         this.#waits = []; // It was open all the time: updates that nobody took go over, too.
+        this.#giveBack(body.value.seenThrough);
         break;
       case "runRestarted":
         this.#waits = [];
+        this.#taken = [];
         this.kept.splice(
           0,
           Infinity,
@@ -84,24 +88,33 @@ class Judge {
         );
         break;
       case "taskSuspended":
+      case "waitsOpened":
         for (const { subject } of body.value.opened) {
           this.#waits.push(waitedFor(subject));
         }
         break;
       case "waitEnded":
         if (body.value.outcome.case === "signalTaken") {
-          this.#take(this.#waits[body.value.wait], body.value.outcome.value.signal);
+          this.#take(this.#waits[body.value.wait], body.value.outcome.value.signal, event);
         }
         break;
       default:
     }
   }
 
-  #take(name: string | undefined, signal: number): void {
+  /** What a wait took and the code had not been given goes over, too. */
+  #giveBack(seenThrough: number | undefined): void {
+    const unseen = this.#taken.filter(({ event }) => event > (seenThrough ?? event));
+    this.kept.push(...unseen.map(({ kept }) => kept));
+    this.kept.sort((one, other) => one.number - other.number);
+    this.#taken = [];
+  }
+
+  #take(name: string | undefined, signal: number, event: number): void {
     const oldest = this.kept.findIndex((kept) => kept.name === name);
     if (this.kept[oldest]?.number !== signal) {
       this.#complain(`gave signal ${signal} away, but ${this.kept[oldest]?.number} was next`);
     }
-    this.kept.splice(oldest, 1);
+    this.#taken.push(...this.kept.splice(oldest, 1).map((kept) => ({ kept, event })));
   }
 }

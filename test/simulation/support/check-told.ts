@@ -63,6 +63,9 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
       );
     case "MakeObligation":
       return isOwed(command, events);
+    case "CallTasks":
+    case "DeclareWaits":
+      return isAskedFor(command, events);
     case "ProvideInput":
       return events.some(
         (body) =>
@@ -110,6 +113,24 @@ function isRecorded(command: Command, recorded: Recorded): boolean {
     default:
       return isReportRecorded(command, events);
   }
+}
+
+/** What the code of a task called, or waits for. */
+function isAskedFor(
+  command: Extract<Command, { kind: "CallTasks" | "DeclareWaits" }>,
+  events: readonly EventBody[],
+): boolean {
+  const asked = command.kind === "CallTasks" ? command.called : command.waits;
+  const names = new Set(events.flatMap((body) => namesIn(body, command.kind)));
+  return asked.every(({ name }) => names.has(name));
+}
+
+function namesIn(body: EventBody, kind: "CallTasks" | "DeclareWaits"): readonly string[] {
+  if (body.case === "tasksCalled") {
+    return kind === "CallTasks" ? body.value.called.map(({ name }) => name) : [];
+  }
+  const isOpening = body.case === "waitsOpened" || body.case === "taskSuspended";
+  return isOpening && kind === "DeclareWaits" ? body.value.opened.map(({ name }) => name) : [];
 }
 
 /** A start that was said to begin something did, by its request; and a signal beside any that was accepted is there. */
@@ -161,8 +182,10 @@ function isReportRecorded(command: Command, events: readonly EventBody[]): boole
           textOf(body.value.input) === textOf(command.input)
         );
       case "attemptFailed":
+        return (isStop(command) || isHeld(command)) && isOfLease(command, body.value);
       case "taskCancelled":
-        return isStop(command) && isOfLease(command, body.value);
+        // What a function returned whose run was asked to stop counts for nothing, if it said how to undo it.
+        return (isStop(command) || hasUndoing(command, events)) && isOfLease(command, body.value);
       case "taskSuspended":
         return command.kind === "SuspendTask" && isOfLease(command, body.value);
       case "leaseEnded":
@@ -171,6 +194,26 @@ function isReportRecorded(command: Command, events: readonly EventBody[]): boole
         return false;
     }
   });
+}
+
+/** A return that a person must accept first. */
+function isHeld(command: Command): command is Extract<Command, { kind: "CompleteTask" }> {
+  return command.kind === "CompleteTask" && (command.unvisited ?? []).length > 0;
+}
+
+function hasUndoing(
+  command: Command,
+  events: readonly EventBody[],
+): command is Extract<Command, { kind: "CompleteTask" }> {
+  return (
+    command.kind === "CompleteTask" &&
+    events.some(
+      (body) =>
+        body.case === "stepRecorded" &&
+        body.value.task === command.task &&
+        body.value.rollback !== undefined,
+    )
+  );
 }
 
 function isOfLease(

@@ -199,7 +199,7 @@ function drawTelling(name: string, prng: Prng, runs: number): Telling {
 }
 
 /** Everything ends by itself within a minute, so that a room comes to rest whoever is there. */
-function drawWait(name: string, prng: Prng): WaitFor {
+export function drawWait(name: string, prng: Prng): WaitFor {
   const ms = prng.pick([0, 500, 5_000, 60_000]);
   const kind = prng.pick(["timer", "signal", "input", "update"] as const);
   switch (kind) {

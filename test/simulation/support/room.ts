@@ -5,6 +5,9 @@ import { Client } from "./client.js";
 import { Director, type Scene } from "./director.js";
 import { type CrashWrite, SimDisk } from "./disk.js";
 import { Founder } from "./founder.js";
+import { requireSettled } from "./functions/check-rollbacks.js";
+import { Diaries } from "./functions/diaries.js";
+import { drawFunction, type FunctionWorkflow } from "./functions/program.js";
 import { KernelHost } from "./kernel-host.js";
 import { LedgerCaller } from "./ledger-caller.js";
 import { Messenger } from "./messenger.js";
@@ -70,6 +73,7 @@ export interface Room {
   readonly messenger: Messenger;
   readonly starter: Starter;
   readonly director: Director;
+  readonly diaries: Diaries;
 }
 
 /** Builds a machine room: kernel, disk, network, workers, callers, sinks, a person, and those who judge. Nothing runs yet. */
@@ -155,7 +159,10 @@ function buildMachine(options: RoomOptions, { scheduler, scribe, prng }: Basics)
 /** A sink may be called only when the intent of exactly that call is durable. */
 function requireIntents(shadow: ShadowLog, sinks: Sinks, complain: Scribe["complain"]): void {
   const intents = new Set<string>();
-  shadow.onEvent = ({ state }, { body }) => {
+  shadow.onEvent = (run, event) => {
+    const { state } = run;
+    const { body } = event;
+    requireSettled(run, event, complain);
     if (body.case === "operationIntended") {
       const key = state.operations[body.value.operation]?.declaration.key;
       intents.add(`${key} ${body.value.intentId}`);
@@ -175,7 +182,7 @@ interface PeopleBasics {
   readonly prng: Prng;
 }
 
-type People = Pick<Room, "client" | "workers" | "ledgerCallers" | "watcher" | "person">;
+type People = Pick<Room, "client" | "workers" | "ledgerCallers" | "watcher" | "person" | "diaries">;
 
 function buildPeople(
   { seed, settings, planted = {}, workflows: given }: RoomOptions,
@@ -187,12 +194,16 @@ function buildPeople(
   const drawn = ["a", "b"].map((name) =>
     drawWorkflow(name, prng.fork(), { settings, waits, tells }),
   );
-  const workflows = given ?? drawn;
+  const functions = drawFunctions(seed, settings);
+  const workflows = given ?? [...drawn, ...functions];
+  const diaries = new Diaries(world.complain);
   // Only workers know what children run: nobody else starts it.
   const served = settings.load.tellShare === 0 ? workflows : [...workflows, childWorkflow];
   const shared = {
     ...{ world, sinks, settleOf: settleOf(settings) },
     ignoresDeadline: planted.ignoresDeadline ?? false,
+    diaries,
+    functions: new Map(functions.flatMap((one) => [...one.functions])),
   };
   const work = Array.from({ length: settings.load.ledgerKeys }, (_none, index) => ({
     key: `invoice-${index}`,
@@ -217,7 +228,16 @@ function buildPeople(
     ),
     watcher: new Watcher({ world, process: processOf("watcher") }),
     person: new Person({ world, process: processOf("person"), sinks }),
+    diaries,
   };
+}
+
+/** Drawn apart, so that a room without them is as it was. */
+function drawFunctions(seed: number, settings: Settings): readonly FunctionWorkflow[] {
+  const prng = new Prng(seed ^ 0xf17c);
+  return Array.from({ length: settings.load.functions }, (_none, index) =>
+    drawFunction({ name: `f${index}`, prng: prng.fork(), settings }),
+  );
 }
 
 /**

@@ -101,6 +101,8 @@ export interface LoadSettings {
   readonly restartEveryMs: number;
   /** Share of the workflows of one task that continue their runs as new, twice. */
   readonly continueShare: number;
+  /** How many workflows there are that are functions. */
+  readonly functions: number;
   /** How long runs may take. 0: for ever. */
   readonly runTimeoutMs: number;
 }
@@ -118,8 +120,7 @@ export interface Settings {
 
 const allKinds: readonly SinkKind[] = [SinkKind.IDEMPOTENT, SinkKind.RECONCILABLE, SinkKind.OPAQUE];
 
-/** What a seed draws. */
-export function drawSettings(seed: number): Settings {
+function drawPlain(seed: number): Settings {
   const prng = new Prng(seed).fork();
   const some = (share: number, value: number): number => (prng.chance(share) ? value : 0);
   const isCalm = prng.chance(0.1);
@@ -169,8 +170,21 @@ export function drawSettings(seed: number): Settings {
       ...drawRestarts(seed),
       tellShare: drawTelling(seed),
       ...drawLives(seed),
+      functions: 0,
     },
   };
+}
+
+/** Drawn apart: what a seed draws, now and then with functions beside. Where nobody resolves reviews there are none, since they wait for what they called. */
+export function drawSettings(seed: number): Settings {
+  const drawn = drawPlain(seed);
+  const prng = new Prng(seed ^ 0xf0c5);
+  if (!drawn.load.hasPerson || prng.chance(0.5)) return drawn;
+  // Records that take several pages to read are large.
+  const stepBytes = prng.chance(0.2) ? 140_000 : drawn.load.stepBytes;
+  const messageEveryMs = drawn.load.messageEveryMs || prng.pick([0, 500, 4_000]);
+  const functions = prng.between(1, 3);
+  return { ...drawn, load: { ...drawn.load, functions, stepBytes, messageEveryMs } };
 }
 
 /** Drawn apart, so that seeds draw everything else as they did before. */
@@ -277,7 +291,15 @@ export const quietSettings: Settings = {
       restarts: 3,
       restartEveryMs: 3_000,
       continueShare: 0,
+      functions: 0,
       runTimeoutMs: 0,
     },
   },
 };
+
+/** A room in which every run is one of a function, and messages come all the time. */
+export function drawFunctions(seed: number): Settings {
+  const drawn = drawPlain(seed);
+  const load = { ...drawn.load, hasPerson: true, functions: 8, messageEveryMs: 300 };
+  return { ...drawn, load };
+}

@@ -11,6 +11,9 @@ import { checkTold } from "./check-told.js";
 import { checkUpdates } from "./check-updates.js";
 import { checkWatch } from "./check-watch.js";
 import { countSeen } from "./count-seen.js";
+import { checkFunctions } from "./functions/check-functions.js";
+import { checkLeft } from "./functions/check-left.js";
+import { countFunctions } from "./functions/count-functions.js";
 import { Prng } from "./prng.js";
 import { buildRoom, type Room, type RoomOptions } from "./room.js";
 import { Scheduler } from "./scheduler.js";
@@ -61,13 +64,9 @@ export async function simulate(options: RoomOptions): Promise<SimulationResult> 
   if (violations.length === 0) {
     await run.judge();
   }
-  return {
-    seed: options.seed,
-    violations,
-    trace,
-    stats: statsOf(room),
-    seen: countSeen(room.shadow, room.witness),
-  };
+  const seen = countSeen(room.shadow, room.witness);
+  countFunctions(room.shadow, room.diaries, seen);
+  return { seed: options.seed, violations, trace, stats: statsOf(room), seen };
 }
 
 class SimulationRun {
@@ -122,7 +121,8 @@ class SimulationRun {
 
   /** Compares what is with what should be. */
   async judge(): Promise<void> {
-    const { shadow, sinks, witness, watcher, host, disk, client, founder, messenger } = this.#room;
+    const { shadow, sinks, witness, watcher, host, disk, client, founder, messenger, diaries } =
+      this.#room;
     const complain = (text: string): void => {
       this.#violations.push(text);
     };
@@ -130,6 +130,7 @@ class SimulationRun {
     if (kernel !== undefined) {
       await this.#finish("comparing states", checkStates(kernel, shadow, complain));
       await this.#finish("looking for namespaces", founder.check(kernel));
+      checkLeft(kernel, shadow, complain);
     }
     host.stop();
     await this.#until("the end of the kernel", () => host.hasStopped);
@@ -149,6 +150,7 @@ class SimulationRun {
     checkObligations(shadow, complain);
     checkChildren(shadow, complain);
     checkEnds(client.ends, shadow, complain);
+    checkFunctions(shadow, diaries, complain);
   }
 
   get #isBroken(): boolean {

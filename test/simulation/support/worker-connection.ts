@@ -1,4 +1,5 @@
 import { localCaller } from "@pawl/server/core/caller.js";
+import { specOf } from "@pawl/server/core/plan/change-spec.js";
 import type { Run } from "@pawl/server/core/state.js";
 import type {
   KernelApi,
@@ -7,9 +8,11 @@ import type {
   WorkerSession,
 } from "@pawl/server/kernel/kernel-api.js";
 import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
+import { outcomePages } from "@pawl/server/rpc/streams/records.js";
 import { type Answer, answerOf, type Order } from "./answers.js";
 import type { Route, World } from "./caller.js";
 import { textOf } from "./contents.js";
+import { type Given, givenOf, type Page, pageOf } from "./functions/given.js";
 import { type Lane, newLane } from "./network.js";
 import { endedWaits, waitText } from "./wait-text.js";
 
@@ -29,12 +32,27 @@ export interface Offer {
   /** How waits ended, by name, in the order of their ends. */
   readonly outcomes: ReadonlyMap<string, string>;
   readonly eventCount: number;
+  /** What is recorded for its code, as much as one page holds; of a warm one only what is new. */
+  readonly page: Page;
+  /** Up to which event the code in its worker's memory has been given outcomes; undefined: it reads all. */
+  readonly warmThrough: number | undefined;
+  /** True: it undoes what another task did. */
+  readonly rollsBack: boolean;
+}
+
+/** Outcomes that came for a task under its lease, and from which event to which they are all. */
+export interface Came {
+  readonly handle: number;
+  readonly after: number;
+  readonly through: number;
+  readonly given: readonly Given[];
 }
 
 /** What the kernel says on a connection. */
 export type Said =
   | { readonly case: "welcome"; readonly lostHandles: readonly number[] }
   | { readonly case: "offer"; readonly offer: Offer }
+  | { readonly case: "came"; readonly came: Came }
   | { readonly case: "cancel"; readonly handle: number }
   | { readonly case: "lost"; readonly handle: number };
 
@@ -57,6 +75,9 @@ export class WorkerConnection implements SessionListener, Route {
   readonly #pending = new Map<number, Pending>();
   #session: WorkerSession | undefined;
   #kernel: KernelApi | undefined;
+  /** Up to which event the worker was sent outcomes, by the handles of its leases. */
+  readonly #sentThrough = new Map<number, number>();
+  readonly #ended = new Map<SessionLease, Run>();
   #nextTag = 0;
   #gathered: ((position: Uint8Array) => void)[] = [];
   readonly #sealed: ((position: Uint8Array) => void)[] = [];
@@ -68,9 +89,16 @@ export class WorkerConnection implements SessionListener, Route {
     this.#toWorker = toWorker;
   }
 
-  /** The hello arrives. */
-  connect(kernel: KernelApi, hello: Parameters<KernelApi["connectSession"]>[0]): void {
+  /** The hello arrives, with up to which event the worker was told outcomes of what it holds. */
+  connect(
+    kernel: KernelApi,
+    hello: Parameters<KernelApi["connectSession"]>[0],
+    heard: ReadonlyMap<number, number>,
+  ): void {
     const { host, note } = this.#world;
+    for (const [handle, through] of heard) {
+      this.#sentThrough.set(handle, through);
+    }
     this.#kernel = kernel;
     kernel.connectSession(hello, this).then(
       (session) => {
@@ -124,11 +152,13 @@ export class WorkerConnection implements SessionListener, Route {
     }
   }
 
-  /** Its workers read what ended with their next offer. */
-  ended(): void {}
+  ended(lease: SessionLease, run: Run): void {
+    this.#ended.set(lease, run);
+  }
 
-  offer({ handle, task }: SessionLease, run: Run): void {
-    const offer = offerOf(handle, run, task);
+  offer(lease: SessionLease, run: Run): void {
+    const offer = offerOf(lease, run);
+    this.#sentThrough.set(lease.handle, run.eventCount);
     this.#gathered.push((position) => {
       this.#world.witness.position("an offer", position);
       this.#world.witness.offered(offer);
@@ -153,6 +183,10 @@ export class WorkerConnection implements SessionListener, Route {
   }
 
   prepare(): void {
+    for (const [lease, run] of this.#ended) {
+      this.#tell(lease, run);
+    }
+    this.#ended.clear();
     this.#sealed.push(...this.#gathered);
     this.#gathered = [];
   }
@@ -166,15 +200,39 @@ export class WorkerConnection implements SessionListener, Route {
     }
   }
 
+  /** Sends what ended since, in pages. */
+  #tell({ handle, task, runNumber, leaseVersion }: SessionLease, run: Run): void {
+    const sent = this.#sentThrough.get(handle);
+    if (sent === undefined || run.tasks[task]?.leaseVersion !== leaseVersion) {
+      return;
+    }
+    let after = sent;
+    this.#sentThrough.set(handle, run.eventCount);
+    const pages = outcomePages(run, task, sent, runNumber);
+    for (const [index, page] of pages.entries()) {
+      const given = page.map(givenOf);
+      const isLast = index === pages.length - 1;
+      const through = isLast ? run.eventCount : (given.at(-1)?.event ?? after);
+      const came = { handle, after, through, given };
+      after = through;
+      this.#gathered.push((position) => {
+        this.#world.witness.position("outcomes", position);
+        this.#world.witness.durable("an outcome", runNumber, given.at(-1)?.event ?? 0);
+        this.#send({ case: "came", came });
+      });
+    }
+  }
+
   #send(said: Said): void {
     const what = `hears ${said.case}${said.case === "offer" ? ` of ${said.offer.runId} ${said.offer.taskName} v${said.offer.leaseVersion}` : ""}`;
     this.#world.network.send(this.#peer, what, () => this.#toWorker(said), this.#downLane);
   }
 }
 
-function offerOf(handle: number, run: Run, task: number): Offer {
+function offerOf({ handle, task, runNumber, warmThrough }: SessionLease, run: Run): Offer {
+  const isWarm = warmThrough !== undefined;
   const state = run.tasks[task];
-  const spec = run.plan.tasks[task];
+  const spec = specOf(run, task);
   if (state === undefined || spec === undefined) {
     throw new Error("expected the offered task to be there, but it is not");
   }
@@ -199,5 +257,8 @@ function offerOf(handle: number, run: Run, task: number): Offer {
       endedWaits(run, task).map((wait) => [wait.declaration.name, waitText(run, wait)]),
     ),
     eventCount: run.eventCount,
+    page: pageOf(run, task, { runNumber, after: warmThrough ?? 0, isWarm }),
+    warmThrough,
+    rollsBack: state.rollsBack !== undefined,
   };
 }

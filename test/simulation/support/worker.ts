@@ -1,6 +1,13 @@
 import type { WorkerSession } from "@pawl/server/kernel/kernel-api.js";
 import { Attempt } from "./attempt.js";
 import { Caller, type Route, type World } from "./caller.js";
+import type { Diaries } from "./functions/diaries.js";
+import { FunctionAttempt } from "./functions/function-attempt.js";
+import { FunctionMemory } from "./functions/memory.js";
+import type { FunctionProgram } from "./functions/program.js";
+import { RollbackAttempt } from "./functions/rollback-attempt.js";
+import { WarmFunctions } from "./functions/warm.js";
+import type { LeaseHolder } from "./lease-holder.js";
 import type { Workflow } from "./plans.js";
 import type { Process } from "./process.js";
 import type { WorkerSettings } from "./settings.js";
@@ -14,6 +21,9 @@ export interface WorkerParts {
   readonly sinks: Sinks;
   readonly settings: WorkerSettings;
   readonly workflows: readonly Workflow[];
+  /** Functions by their kinds. */
+  readonly functions: ReadonlyMap<string, FunctionProgram>;
+  readonly diaries: Diaries;
   readonly stepBytes: number;
   /** See `PerformParts.settleMs`: from an operation's settle time to how late its calls really are. */
   readonly settleOf: (settleMs: number, callTimeoutMs: number) => number;
@@ -29,7 +39,9 @@ const silenceMs = 8_000;
  */
 export class Worker extends Caller {
   readonly parts: WorkerParts;
-  readonly #attempts = new Set<Attempt>();
+  /** Functions that wait, in memory. */
+  readonly warm: WarmFunctions = new WarmFunctions();
+  readonly #attempts = new Set<LeaseHolder>();
   #sessionId = "";
   #lives = 0;
   #connection: WorkerConnection | undefined;
@@ -48,6 +60,7 @@ export class Worker extends Caller {
     this.#lives++;
     this.#sessionId = `${this.process.name}-${this.#lives}`;
     this.#attempts.clear();
+    this.warm.clear();
     this.#connect();
     this.#watchConnection();
   }
@@ -83,7 +96,7 @@ export class Worker extends Caller {
   }
 
   /** An attempt has ended: its slot is free. */
-  ended(attempt: Attempt): void {
+  ended(attempt: LeaseHolder): void {
     if (this.#attempts.delete(attempt)) {
       this.signal("adds a credit", (session) => session.addCredits(1));
     }
@@ -106,9 +119,7 @@ export class Worker extends Caller {
       sessionId: this.#sessionId,
       worker: process.name,
       namespace: "default",
-      serves: this.parts.workflows.flatMap(({ code }) =>
-        [...code.keys()].map((kind) => ({ kind, queue: "" })),
-      ),
+      serves: this.#kinds().map((kind) => ({ kind, queue: "" })),
       holds: this.#held().map(({ offer }) => ({
         handle: offer.handle,
         runId: offer.runId,
@@ -116,12 +127,23 @@ export class Worker extends Caller {
         leaseVersion: offer.leaseVersion,
       })),
     };
+    const heard = new Map(
+      this.#held().map((held) => [
+        held.offer.handle,
+        held instanceof FunctionAttempt ? held.heardThrough : 0,
+      ]),
+    );
     world.network.send(
       process.name,
       "says hello",
-      () => world.host.deliver((kernel) => connection.connect(kernel, hello)),
+      () => world.host.deliver((kernel) => connection.connect(kernel, hello, heard)),
       connection.lane,
     );
+  }
+
+  #kinds(): string[] {
+    const { workflows, functions } = this.parts;
+    return [...workflows.flatMap(({ code }) => [...code.keys()]), ...functions.keys()];
   }
 
   /** Opens the connection anew when nothing was heard for too long: it may be gone, or a message of it. */
@@ -150,6 +172,11 @@ export class Worker extends Caller {
       case "offer":
         this.#take(said.offer);
         break;
+      case "came": {
+        const attempt = this.#byHandle(said.came.handle);
+        if (attempt instanceof FunctionAttempt) attempt.hear(said.came.given, said.came);
+        break;
+      }
       case "cancel":
         this.#byHandle(said.handle)?.askToStop();
         break;
@@ -168,25 +195,44 @@ export class Worker extends Caller {
     if (isKnown) {
       return;
     }
-    const code = this.parts.workflows.find(({ code: codes }) => codes.has(offer.kind));
-    const instructions = code?.code.get(offer.kind);
-    if (instructions === undefined) {
-      this.world.complain(
-        `${this.process.name} was offered kind ${offer.kind}, which it never served`,
-      );
+    const attempt = this.#attemptOf(offer);
+    if (attempt === undefined) {
+      const { name } = this.process;
+      this.world.complain(`${name} was offered kind ${offer.kind}, which it never served`);
       return;
     }
     this.signal("acknowledges", (session) => session.acknowledge(offer.handle));
-    const attempt = new Attempt(this, offer, instructions);
     this.#attempts.add(attempt);
     attempt.begin();
   }
 
-  #held(): Attempt[] {
+  #attemptOf(offer: Offer): LeaseHolder | undefined {
+    const { workflows, functions } = this.parts;
+    const program = functions.get(offer.kind);
+    if (program === undefined) {
+      const code = workflows.find(({ code: codes }) => codes.has(offer.kind))?.code.get(offer.kind);
+      return code === undefined ? undefined : new Attempt(this, offer, code);
+    }
+    return offer.rollsBack
+      ? new RollbackAttempt(this, offer, program)
+      : this.#functionOf(offer, program);
+  }
+
+  /** A function goes on where it stands in memory, if it does; else it begins at its top. */
+  #functionOf(offer: Offer, program: FunctionProgram): LeaseHolder {
+    const kept = this.warm.take(offer);
+    // What it has dropped it reads from the beginning, whatever the kernel thinks.
+    const isDropped = kept === undefined || this.world.prng.chance(0.1);
+    const memory = isDropped ? new FunctionMemory(offer, program, this.parts.diaries) : kept;
+    memory.forgetPending();
+    return new FunctionAttempt(this, offer, { program, memory, isWarm: !isDropped });
+  }
+
+  #held(): LeaseHolder[] {
     return [...this.#attempts].filter((attempt) => !attempt.isLost);
   }
 
-  #byHandle(handle: number): Attempt | undefined {
+  #byHandle(handle: number): LeaseHolder | undefined {
     return this.#held().find(({ offer }) => offer.handle === handle);
   }
 }
