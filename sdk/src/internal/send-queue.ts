@@ -2,7 +2,7 @@
 export const ITEMS_MAX = 1_000;
 
 /** At so many bytes a message is full: below the kernel's 4 MiB with room to spare. */
-const MESSAGE_BYTES = 3_400_000;
+export const MESSAGE_BYTES = 3_400_000;
 
 /** Something that takes room in a message. */
 export interface Sized {

@@ -101,5 +101,10 @@ export function lostLeaseAnswer(lease: Lease): ItemAnswer {
     message: `Expected lease version ${lease.leaseVersion} to hold the task, but it does not any more. Stop the attempt.`,
     detail: { case: "leaseLost", value: create(LeaseLostSchema, { held: lease.leaseVersion }) },
   });
+  return refusedWith(rejection);
+}
+
+/** The answer to an item that is refused without asking. */
+export function refusedWith(rejection: Rejection): ItemAnswer {
   return { existing: false, rejection, intent: undefined, step: undefined, sentAtMs: 0 };
 }

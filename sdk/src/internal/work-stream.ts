@@ -17,8 +17,15 @@ import { Outflow } from "./outflow.js";
 import { PingConfirms } from "./ping-confirms.js";
 import { PING_MS, SilenceWatch } from "./silence-watch.js";
 import { wait } from "./time.js";
+import { refuseTooLarge } from "./too-large-item.js";
 import { readCallFailure } from "./transport-error.js";
-import { type ItemAnswer, type ItemBody, lostLeaseAnswer, type WorkItem } from "./work-item.js";
+import {
+  type ItemAnswer,
+  type ItemBody,
+  lostLeaseAnswer,
+  refusedWith,
+  type WorkItem,
+} from "./work-item.js";
 import { WorkOutbox } from "./work-outbox.js";
 
 /** What a work stream asks of the worker that owns it. */
@@ -88,14 +95,13 @@ export class WorkStream {
   ): void {
     lease.onSend?.();
     const correlation = this.#correlations.next(this.#unanswered);
-    const item: WorkItem = {
-      correlation,
-      lease,
-      bytes,
-      body: make(correlation),
-      sentAtMs: 0,
-      settle,
-    };
+    const body = make(correlation);
+    const rejection = refuseTooLarge(body, bytes);
+    if (rejection !== undefined) {
+      queueMicrotask(() => settle(refusedWith(rejection)));
+      return;
+    }
+    const item: WorkItem = { correlation, lease, bytes, body, sentAtMs: 0, settle };
     this.#unanswered.set(correlation, item);
     if (this.#isUp) {
       this.#outbox.item(item);

@@ -2176,7 +2176,7 @@ export type SuspendItem = Message<"pawl.v1.SuspendItem"> & {
   seenThrough: number;
 
   /**
-   * Everything the code waits for now, at most 1,000: whichever ends first wakes the task. What it waited for before and names again is not begun anew. Tasks that it
+   * Everything the code waits for now, at most 5,000: whichever ends first wakes the task. What it waited for before and names again is not begun anew. Tasks that it
    * called wake it as well without being named; at least one wait, unless such a task is open or has ended beyond `seen_through`.
    *
    * @generated from field: repeated pawl.v1.TaskWait waits = 5;
@@ -3335,7 +3335,7 @@ export type SuspendRequest = Message<"pawl.v1.SuspendRequest"> & {
   seenThrough: number;
 
   /**
-   * Everything the code waits for now, at most 1,000; see SuspendItem.
+   * Everything the code waits for now, at most 5,000; see SuspendItem.
    *
    * @generated from field: repeated pawl.v1.TaskWait waits = 4;
    */

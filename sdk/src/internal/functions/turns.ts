@@ -14,6 +14,9 @@ import { type Ready, ReadyHeap } from "./ready-heap.js";
 /** A function that waits for tasks which it called keeps its lease for this long, in ms, after the last thing it was given: most end soon. */
 const LINGER_MS = 25;
 
+/** So many waits may begin at once: the kernel's own bound. */
+const WAITS_AT_ONCE = 1_000;
+
 /** What the turns of a function need. */
 export interface TurnsOptions {
   /** Outcomes that came with the offer. */
@@ -356,12 +359,8 @@ export class Turns implements Waiting, PlaceTurns {
   }
 
   #wait(): void {
-    if (this.#running > 0) {
-      const fresh = describe([...this.#undeclared]);
-      this.#undeclared.clear();
-      if (fresh.length > 0) this.#options.declare(fresh);
-      return;
-    }
+    if (this.#running > 0 || this.#undeclared.size > WAITS_AT_ONCE) this.#declare();
+    if (this.#running > 0) return;
     if (this.#callsAsked > 0 && !this.#lingerIsOver) {
       const over = (): void => {
         this.#lingerIsOver = true;
@@ -374,6 +373,15 @@ export class Turns implements Waiting, PlaceTurns {
     const waits = describe([...this.#asked.values()]);
     this.#undeclared.clear();
     this.#options.suspended({ waits, seenThrough: this.#received });
+  }
+
+  /** Tells of waits before the task is given back. */
+  #declare(): void {
+    const fresh = describe([...this.#undeclared]);
+    this.#undeclared.clear();
+    for (let at = 0; at < fresh.length; at += WAITS_AT_ONCE) {
+      this.#options.declare(fresh.slice(at, at + WAITS_AT_ONCE));
+    }
   }
 
   /** Nobody waits for this any more. */

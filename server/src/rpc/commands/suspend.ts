@@ -29,8 +29,8 @@ export interface SuspendParts {
  */
 export function suspendCommand(parts: SuspendParts, task: TaskRef): SuspendTask {
   const { leaseVersion, seenThrough, waits, keepsWarm = false } = parts;
-  if (waits.length > limits.batchItemsMax) {
-    throw badField("waits", `at most ${limits.batchItemsMax}`, `${waits.length}`);
+  if (waits.length > limits.openWaitsMax) {
+    throw badField("waits", `at most ${limits.openWaitsMax}`, `${waits.length}`);
   }
   return {
     kind: "SuspendTask",
