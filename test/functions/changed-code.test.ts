@@ -48,6 +48,15 @@ type Change = readonly [what: string, before: Code, after: Code, difference: rea
 
 const changes: readonly Change[] = [
   [
+    "a race without the entry that won it",
+    thenGo(async (ctx) => (await ctx.race("r", { old: ctx.step("s", () => 1) })).winner),
+    thenGo(async (ctx) => {
+      const won = await ctx.race("r", { renamed: ctx.step("s", () => 1) }).catch(() => undefined);
+      return won?.winner;
+    }),
+    ['race "r"', 'the entry "old"'],
+  ],
+  [
     "another payload of an effect",
     thenGo((ctx) => ctx.perform(refund, { cents: 1 }, { target: "bank" })),
     thenGo((ctx) => ctx.perform(refund, { cents: 2 }, { target: "bank" })),

@@ -132,3 +132,25 @@ test("a race of nothing, which nothing could win, is refused", async () => {
     'Expected any "empty" to have entries, but it has none',
   );
 });
+
+describe("a step", () => {
+  test("with a name that would pass for one of the SDK's own is refused", async () => {
+    const message = await errorIn((ctx) => ctx.step("$answer", { key: "1" }, () => 1));
+    expect(message).toContain('a name of a step without "$" at its beginning, but it is "$answer"');
+    expect(await errorIn((ctx) => ctx.read("$rollback/undo", () => 1))).toContain(
+      '"$rollback/undo"',
+    );
+  });
+
+  test.each([Number.NaN, 0, 1.5])("that may be tried %s times is refused", async (attempts) => {
+    const message = await errorIn((ctx) => ctx.step("s", { retry: { attempts } }, () => 1));
+    expect(message).toContain(`a whole number from 1, but it is ${attempts}`);
+  });
+
+  test("with a value whose toJSON gives nothing is refused", async () => {
+    const empty: number[] = Object.assign([1], { toJSON: () => undefined });
+    expect(await errorIn((ctx) => ctx.step("s", () => empty))).toContain(
+      "its toJSON gives nothing",
+    );
+  });
+});

@@ -163,7 +163,8 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: false, at: this.#placeOf(this.step) });
+    const at = this.#placeOf(this.step);
+    return ownName(name) ?? this.makeStep({ name, first, second, isRead: false, at });
   }
 
   read<T>(
@@ -171,7 +172,8 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     first: AnyStepOptions | ((scope: StepScope) => unknown),
     second?: (scope: StepScope) => unknown,
   ): Promise<T> {
-    return this.makeStep({ name, first, second, isRead: true, at: this.#placeOf(this.read) });
+    const at = this.#placeOf(this.read);
+    return ownName(name) ?? this.makeStep({ name, first, second, isRead: true, at });
   }
 
   #placeOf(called: object): CodePlace {
@@ -486,4 +488,11 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     if (misplaced !== undefined) throw misplaced;
     return this.options.state.enter(call, run, isWanted);
   }
+}
+
+/** Refuses the name of a step that would pass for one of the SDK's own. */
+function ownName(name: string): Promise<never> | undefined {
+  if (typeof name !== "string" || !name.startsWith("$")) return undefined;
+  const message = `Expected a name of a step without "$" at its beginning, but it is "${name}". Such names are the SDK's own: choose another one.`;
+  return quiet(Promise.reject(new DefinitionInvalid(message)));
 }

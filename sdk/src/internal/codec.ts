@@ -38,7 +38,12 @@ function jsonOf(value: unknown, what: string): string {
       `Expected ${path} to be JSON, but it is ${fault.found}. It would not come back as it is: convert it first.`,
     );
   }
-  return JSON.stringify(value);
+  const text: string | undefined = JSON.stringify(value);
+  if (text !== undefined) return text;
+  throw new ValueRefused(
+    what,
+    `Expected ${what} to be JSON, but its toJSON gives nothing. Give the value itself.`,
+  );
 }
 
 /** What is recorded of a value, and the value as a reader of the record has it. */

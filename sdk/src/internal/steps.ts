@@ -2,7 +2,7 @@ import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { Rollback } from "@pawl/proto/v1/rollback_pb.js";
 import type { StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
 import type { StepOptions, StepRetry, StepScope } from "../context.js";
-import { PawlError, StepFailed } from "../errors.js";
+import { DefinitionInvalid, PawlError, StepFailed } from "../errors.js";
 import type { Schema } from "../schema.js";
 import type { AttemptPort, StepFrame, StepToRecord } from "./attempt-port.js";
 import type { AttemptState } from "./attempt-state.js";
@@ -163,6 +163,7 @@ export class Steps {
     const { name, options } = call;
     checkId(name, "the name of a step");
     if (options.key !== undefined) checkId(options.key, "the key of a step");
+    checkAttempts(name, options.retry);
     if (!this.#unsaid.isEmpty) this.#makeAgain(identityOf(name, options.key));
     const taken = this.#names.take("step", name, options.key, call.at);
     const record = this.find(name, options.key);
@@ -457,6 +458,14 @@ function rejection(signal: AbortSignal): Promise<never> {
 function identityOf(name: string, key: string | undefined): string {
   // No name holds NUL.
   return key === undefined ? name : `${name}\0${key}`;
+}
+
+function checkAttempts(name: string, retry: StepRetry | undefined): void {
+  const attempts = retry?.attempts ?? 1;
+  if (Number.isInteger(attempts) && attempts >= 1) return;
+  throw new DefinitionInvalid(
+    `Expected retry.attempts of step "${name}" to be a whole number from 1, but it is ${attempts}. Say how often it may be tried.`,
+  );
 }
 
 function isRetryable(thrown: unknown): boolean {

@@ -1,6 +1,7 @@
 import { DefinitionInvalid } from "../../errors.js";
 import type { Winner } from "../../workflow-context.js";
 import { isThenable, quiet } from "../quiet.js";
+import { lostWinner } from "./misfit.js";
 
 type Entries = Readonly<Record<string, PromiseLike<unknown>>>;
 
@@ -14,7 +15,7 @@ export interface ContestParts {
   readonly assertGoesOn: () => void;
 }
 
-/** The first of several to end (`race`) or to succeed (`any`). Who wins is recorded: code that runs again waits for the same one. */
+/** The first of several to end (`race`) or to succeed (`any`). Who wins is recorded: code that runs again waits for the same one. @throws RecordMismatch when that is no entry any more. */
 export async function contest<E extends Entries>(
   kind: "race" | "any",
   { name, entries }: { readonly name: string; readonly entries: E },
@@ -32,6 +33,9 @@ export async function contest<E extends Entries>(
   const first = kind === "race" ? Promise.race(rivals) : Promise.any(rivals);
   const winner = await first.finally(assertGoesOn);
   const recorded = await record(`$${kind}/${name}`, winner);
+  if (!Object.hasOwn(entries, recorded)) {
+    throw lostWinner(`${kind} "${name}"`, recorded);
+  }
   for (const [entry, promise] of Object.entries(entries)) {
     if (entry !== recorded) lose(promise);
   }

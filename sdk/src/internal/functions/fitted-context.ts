@@ -11,7 +11,7 @@ import type { StartArguments, Startable } from "../../connect.js";
 import type { PerformOptions, StepScope } from "../../context.js";
 import { PawlError } from "../../errors.js";
 import type { Operation } from "../../operation.js";
-import type { VersionOptions, WorkingContext } from "../../workflow-context.js";
+import type { VersionOptions, Winner, WorkingContext } from "../../workflow-context.js";
 import { RecordMismatch } from "../../workflow-errors.js";
 import type { AttemptContextOptions } from "../attempt-context-options.js";
 import { never } from "../attempt-state.js";
@@ -87,6 +87,20 @@ export class FittedContext extends FunctionContext implements WorkingContext {
     ...args: StartArguments<Sent, ChildOptions>
   ): Promise<ChildRun<Output>> {
     return quiet(super.startChild(definition, ...args));
+  }
+
+  override race<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>> {
+    return quiet(this.#judged(super.race(name, entries)));
+  }
+
+  override any<const Entries extends Readonly<Record<string, PromiseLike<unknown>>>>(
+    name: string,
+    entries: Entries,
+  ): Promise<Winner<Entries>> {
+    return quiet(this.#judged(super.any(name, entries)));
   }
 
   version(id: string, { key }: VersionOptions = {}): Promise<boolean> {

@@ -16,6 +16,13 @@ export function contradiction(recorded: Identity, asked: Identity): RecordMismat
   );
 }
 
+/** That who won a race is none of its entries any more. */
+export function lostWinner(race: string, winner: string): RecordMismatch {
+  return new RecordMismatch(
+    `Expected ${race} to have the entry "${winner}", which is recorded to have won it, but the code gives it no such entry. ${WAYS_OUT}`,
+  );
+}
+
 /** That code which a run needs is no longer there. */
 export function missingVersion(names: readonly string[]): RecordMismatch {
   const list = names.map((name) => `"${name}"`).join(", ");
