@@ -213,3 +213,20 @@ test("updates are answered once, whatever dies at whatever point", {
   expect(names).toContain("after $answer/0");
   expect(report.windows.filter(({ hasCrashed }) => !hasCrashed)).toEqual([]);
 });
+
+test("items of a map may each wait for an update of one name", async () => {
+  const asked = update("asked", { input: json<number>(), result: json<number>() });
+  const mapping = workflow("mapping", { version: 1 }).run(async (ctx) => {
+    const answered = await ctx.map("m", [1, 2], { key: String }, async (item) => {
+      const taken = await ctx.waitUpdate(asked);
+      await taken.accept(taken.value * 10);
+      return item;
+    });
+    return answered.map(({ status }) => status);
+  });
+  await each.kernel.worker({ serve: [mapping], warmBytesMax: 0 });
+  const run = await each.kernel.start(mapping, undefined);
+  expect(await run.update(asked, 1, timeout)).toBe(10);
+  expect(await run.update(asked, 2, timeout)).toBe(20);
+  expect(await run.result(timeout)).toEqual(["ok", "ok"]);
+});

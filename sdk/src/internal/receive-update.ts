@@ -96,6 +96,7 @@ function updateCall(name: string, key: string | undefined, timeout?: Duration): 
   return {
     name,
     key,
+    isNamed: true,
     describe: (elapsedMs) => {
       const wait = create(UpdateWaitSchema, { update: name });
       if (timeoutMs !== undefined) wait.timeoutMs = Math.max(0, timeoutMs - elapsedMs);
