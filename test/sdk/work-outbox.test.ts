@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import {
   ObservationItemSchema,
   OfferSchema,
+  ProgressItemSchema,
   StepItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import { Lease } from "@pawl/sdk/internal/lease.js";
@@ -61,6 +62,20 @@ test("a message takes at most 1,000 items, and no more bytes than the kernel rea
   expect(correlations(outbox)).toEqual([1]);
   expect(correlations(outbox)).toEqual([2]);
   expect(correlations(outbox)).toEqual([3]);
+});
+
+test("progress leaves before an item that fills a message by itself, or after it, never beside it", () => {
+  const outbox = new WorkOutbox();
+  const progress = (): void => outbox.progress(lease, create(ProgressItemSchema, { handle: 1 }));
+  progress();
+  outbox.item(step(1, 4_000_000));
+  const ahead = outbox.take();
+  expect([ahead?.progress.length, ahead?.steps.length]).toEqual([1, 0]);
+  progress();
+  const filled = outbox.take();
+  expect([filled?.progress.length, filled?.steps.length]).toEqual([0, 1]);
+  expect(outbox.take()?.progress).toHaveLength(1);
+  expect(outbox.take()).toBeUndefined();
 });
 
 test("what a task recorded is told in the order in which it did, though the kernel handles a message kind by kind", () => {

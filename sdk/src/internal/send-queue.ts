@@ -24,6 +24,11 @@ export class SendQueue<Item extends Sized> {
     return this.#items.length - this.#head;
   }
 
+  /** Bytes of the first; 0 when there is none. */
+  get nextBytes(): number {
+    return this.#items[this.#head]?.bytes ?? 0;
+  }
+
   /** Adds one at the end. */
   push(item: Item): void {
     this.#items.push(item);

@@ -9,7 +9,7 @@ import { payloadBytes } from "./codec.js";
 import { EmitBuffer } from "./emit-buffer.js";
 import type { Lease } from "./lease.js";
 import { MessageOrder } from "./message-order.js";
-import { ITEMS_MAX, SendQueue } from "./send-queue.js";
+import { ITEMS_MAX, MESSAGE_BYTES, SendQueue } from "./send-queue.js";
 import { monotonicMs } from "./time.js";
 import { putItem, type WorkItem } from "./work-item.js";
 
@@ -29,6 +29,8 @@ export class WorkOutbox {
   #beforePong = 0;
   #ping = 0;
   #drain = false;
+  /** True when the last message went ahead of an item that fills one. */
+  #wentAhead = false;
 
   /** Begins anew for a new stream. Progress and live output stay: they count whichever stream takes them. */
   reset(): void {
@@ -106,7 +108,12 @@ export class WorkOutbox {
       ping: this.#ping,
       drain: this.#drain,
     });
-    const isRoomy = this.#emits.take(request, nowMs);
+    const isFilled = this.#items.nextBytes > MESSAGE_BYTES;
+    const hasOther = this.#progress.size > 0 || !this.#emits.isEmpty;
+    this.#wentAhead = isFilled && hasOther && !this.#wentAhead;
+    // No message holds progress and live output beside it: what there is leaves before it, and what comes then after it.
+    const isAlone = isFilled && !this.#wentAhead;
+    const isRoomy = isAlone || (this.#emits.take(request, nowMs) && !this.#wentAhead);
     const itemsMax = this.#beforePong > 0 ? this.#beforePong : ITEMS_MAX;
     const order = new MessageOrder();
     const items = this.#items.take(isRoomy ? itemsMax : 0, (item) => order.takes(item));
@@ -118,6 +125,7 @@ export class WorkOutbox {
     this.#ping = 0;
     this.#drain = false;
     this.#takeRenewals(request, nowMs);
+    if (!isAlone) this.#takeProgress(request, nowMs);
     for (const item of items) {
       item.sentAtMs = nowMs;
       putItem(request, item.body);
@@ -132,6 +140,9 @@ export class WorkOutbox {
       lease.renewed(nowMs);
       request.renewals.push(lease.handle);
     }
+  }
+
+  #takeProgress(request: WorkRequest, nowMs: number): void {
     let bytes = 0;
     for (const [lease, item] of this.#progress) {
       if (lease.isOver) {
