@@ -52,7 +52,13 @@ describe("the sequences of these tests", () => {
       machine.start(startOf(moves[0]));
       play(machine, moves[1]);
     }
-    const never = ["runFaulted", "storeCreated", "checkpointSealed", "namespaceCreated"];
+    const never = [
+      "runFaulted",
+      "storeCreated",
+      "checkpointSealed",
+      "namespaceCreated",
+      "currentVersionChanged",
+    ];
     expect([...answered].toSorted()).toEqual(["accepted", "published", "refused"]);
     expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
     expect([...tasks].toSorted()).toEqual([...taskTransitions.keys()].toSorted());
@@ -107,6 +113,7 @@ const allEvents = [
   "proposalDecided",
   "proposalEnded",
   "namespaceCreated",
+  "currentVersionChanged",
   "signalReceived",
   "obligationMade",
   "obligationSettled",

@@ -76,7 +76,9 @@ export class Machine {
 
   /** What `decide` would get now. */
   context(parts: Partial<DecideContext> = {}): DecideContext {
-    return contextAt(this.nowMs, parts);
+    // Another version is current again and again, and at times none.
+    const currentVersion = (): number => Math.floor(this.nowMs / 1000) % 4;
+    return contextAt(this.nowMs, { currentVersion, ...parts });
   }
 
   /** Loses the last commits, as a power cut does with those that were not durable. */

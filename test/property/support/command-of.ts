@@ -1,7 +1,9 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import type { Command, CompleteTask, StartRun } from "@pawl/server/core/command.js";
+import type { Command, CompleteTask, LeaseTask, StartRun } from "@pawl/server/core/command.js";
+import { specOf } from "@pawl/server/core/plan/change-spec.js";
+import { followsCurrent } from "@pawl/server/core/plan/code-version.js";
 import { type Run, taskVersion } from "@pawl/server/core/state.js";
 import { failure, fingerprint, payload } from "../../core/support/values.js";
 import { leaseOf, taskOf, versionOf } from "./aims.js";
@@ -15,16 +17,22 @@ import { obligationOf, signalOf } from "./obligation-moves.js";
 import { oneOf } from "./one-of.js";
 import { provisionOf, suspensionOf } from "./wait-moves.js";
 
+/** A task that follows is taken under some version, or under none, which is refused. */
+function leaseTaskOf(run: Run, move: Move): LeaseTask {
+  const task = taskOf(run, move, [TaskStatus.READY]);
+  const spec = specOf(run, task);
+  const isFollowing = spec !== undefined && followsCurrent(run, spec);
+  return {
+    ...{ kind: "LeaseTask", task, sessionId: `s${move.pick % 2}`, worker: "w1" },
+    codeVersion: isFollowing ? move.pick % 4 : 0,
+  };
+}
+
 /** The command that a move means in this state. */
 export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
   switch (move.verb) {
     case "lease":
-      return {
-        kind: "LeaseTask",
-        task: taskOf(run, move, [TaskStatus.READY]),
-        sessionId: `s${move.pick % 2}`,
-        worker: "w1",
-      };
+      return leaseTaskOf(run, move);
     case "endLease":
       return {
         kind: "EndLease",

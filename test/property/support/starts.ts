@@ -1,5 +1,6 @@
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
+import { VersionMode } from "@pawl/proto/v1/version_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import fc from "fast-check";
@@ -29,6 +30,8 @@ export const plans: readonly CompiledPlan[] = [
     },
     "bottom",
   ),
+  // Of the current version of its workflow.
+  planOf({ main: { kind: "w@current", retry: { attemptsMax: 4, initialMs: 0 } } }, "main"),
 ];
 
 /** A plan, at random. */
@@ -50,6 +53,7 @@ export function startOf(chosen: CompiledPlan): StartRun {
     requestId: "",
     // Those of one plan are children of another run.
     runTimeoutMs: chosen === plans[2] ? 120_000 : undefined,
+    versionChoice: chosen === plans[3] ? { mode: VersionMode.FOLLOW, orElse: 2 } : undefined,
     parent: chosen === plans[1] ? { run: 3, obligation: 1, runId: "parent" } : undefined,
   };
 }
