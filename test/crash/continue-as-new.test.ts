@@ -76,10 +76,10 @@ it("a run whose timeout is over while the kernel is dead is stopped at once by t
   const first = await start({});
   const { port } = first;
   await using client = connect({ url: `http://127.0.0.1:${port}`, onConnection: () => undefined });
-  const run = await client.start(unserved, null, { runId: "r", runTimeout: "300ms" });
+  const run = await client.start(unserved, null, { runId: "r", runTimeout: "1h" });
   first.kernel.kill();
   await first.kernel.ended;
-  await start({ port });
+  await start({ port, aheadMs: 3_600_000 });
   await expect(run.result()).rejects.toThrow(RunFailed);
   await expect(run.result()).rejects.toMatchObject({ failure: { code: "PAWL_RUN_TIMED_OUT" } });
 });

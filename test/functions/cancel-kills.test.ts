@@ -70,7 +70,12 @@ test("calls that were cancelled stay so after SIGKILL of the function's worker a
   });
   await using.worker({ serve: [held] });
   const first = startCanceller(kernel.url, "cancelled");
-  const canceller = workflow("canceller", { version: 1, output: json<readonly string[]>() });
+  const canceller = workflow("canceller", {
+    ...{ version: 1, output: json<readonly string[]>() },
+    timeouts: { lease: "1s" },
+    // A lease is lost with each kill, and may be lost on a busy machine besides.
+    retry: { attempts: 50, workerLosses: 50, initial: "10ms", max: "10ms" },
+  });
   const run = await using.start(canceller, undefined, { runId: "c" });
   await expect
     .poll(async () => (await run.task("held").catch(() => null))?.attempt, PATIENCE)

@@ -32,11 +32,7 @@ const effect = (name: string) =>
 const hold = effect("hold");
 const release = effect("release");
 
-const trip = workflow("trip", {
-  version: 1,
-  timeouts: { lease: "1s" },
-  retry: { attempts: 5, initial: "10ms", max: "10ms" },
-}).run(async (ctx) => {
+const trip = workflow("trip", { version: 1 }).run(async (ctx) => {
   for (const seat of ["1a", "2b", "3c"]) {
     const options = { target: "airline", key: seat } as const;
     await ctx.perform(hold, seat, options);
