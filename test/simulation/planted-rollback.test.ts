@@ -9,6 +9,6 @@ vi.mock("@pawl/server/core/decide/hold-back.js", async (original) => ({
 }));
 
 it("the simulator finds a kernel that undoes something while another effect may happen yet", async () => {
-  const found = await findPlanted({ draw: drawFunctions, from: 4 });
+  const found = await findPlanted({ draw: drawFunctions, from: 29 });
   expect(found).toMatch(/undoes something while/);
 });
