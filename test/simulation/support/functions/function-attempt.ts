@@ -405,7 +405,11 @@ export class FunctionAttempt extends LeaseHolder {
 }
 
 /** What may be said to a function whose lease is over, or whose run was asked to stop. */
-const expected: ReadonlySet<string> = new Set(["PAWL_LEASE_LOST", "PAWL_RUN_OVER"]);
+const expected: ReadonlySet<string> = new Set([
+  "PAWL_LEASE_LOST",
+  "PAWL_RUN_OVER",
+  "PAWL_TASK_NOT_FOUND", // Of a called one, when its run has begun once more.
+]);
 
 /** Why a run may not go on as new while something is left. */
 const refusedToContinue: ReadonlySet<string> = new Set([
