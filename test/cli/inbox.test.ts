@@ -78,7 +78,7 @@ describe("pawl inbox", () => {
         "  for:     role:finance or user:ann: 2 must approve, 0 did",
         "  until:   2026-05-28T22h",
         "  from:    task main of run two",
-        '  needs:   a token: without one everybody is "local", who may not decide this since it may be the requester',
+        '  needs:   a token: without one everybody is "local", who may not decide this since it may be the requester; the first token lets nobody in without one, workers neither, so make theirs first (--role worker --role client)',
         "  read:    npx --no pawl approvals show 1-p0",
         "  token:   npx --no pawl token create --name ann --role approver > ann.token",
         "  approve: npx --no pawl approvals approve 1-p0 --fingerprint DIGITS --token-file ann.token",

@@ -61,7 +61,7 @@ describe("somebody without a token", () => {
   it("is told that a user by name needs a token, and how to make that one", async () => {
     const [why, make] = await nextOf(await propose(["user:ann"], true));
     expect(why).toMatch(
-      /^Deciding needs a token: without one everybody is "local", who may not decide this\. /,
+      /^Deciding needs a token: without one everybody is "local", who may not decide this; the first token lets nobody in without one, workers neither, so make theirs first \(--role worker --role client\)\. /,
     );
     expect(make).toBe("npx --no pawl token create --name ann --role approver > ann.token");
   });

@@ -35,7 +35,8 @@ export function tokenNeed(session: KernelSession, asked: Asked): TokenNeed | und
   return {
     why:
       'a token: without one everybody is "local", who may not decide this' +
-      (asked.requesterMayDecide ? "" : " since it may be the requester"),
+      (asked.requesterMayDecide ? "" : " since it may be the requester") +
+      "; the first token lets nobody in without one, workers neither, so make theirs first (--role worker --role client)",
     // The token file is no kernel's address: what reaches this kernel is not restated.
     make: `${new FollowUps({}).command("token create", [], words)} > ${quoteWord(file)}`,
     option: ["--token-file", file],

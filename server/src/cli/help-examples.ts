@@ -56,7 +56,7 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   "reviews watch": ["reviews watch"],
   "reviews resolve": [
     `reviews resolve 4-0 --choice done --result '{"ticket":812}' --reason "found it at the desk" --expected-version 1`,
-    "reviews resolve 4-0 --choice retry --reason 'the bank has no trace of it'",
+    "reviews resolve 4-0 --choice not-done --reason 'the bank has no trace of it'",
   ],
   "inputs list": ["inputs list --addressee role:finance"],
   "inputs answer": [

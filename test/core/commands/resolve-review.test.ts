@@ -202,6 +202,16 @@ describe("ResolveReview is refused", () => {
       });
   });
 
+  it("and names the choices that are", () => {
+    const { decision } = underReview().at(0).when(resolveReview(ReviewChoice.SKIP));
+    expect(decision).toMatchObject({
+      rejection: {
+        message:
+          "Expected one of the choices that this review offers (done, retry, not-done, abandon, fail), but skip is none of them. Next: choose one of these.",
+      },
+    });
+  });
+
   it("while the call may still take effect", () => {
     const when = underReview().at(5999).when(resolveReview(DONE, byPerson));
     when.rejects("PAWL_TOO_EARLY");

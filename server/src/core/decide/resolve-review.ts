@@ -6,7 +6,13 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
-import { fingerprintConflict, illegalTransition, notFound, staleVersion } from "../rejection.js";
+import {
+  fingerprintConflict,
+  illegalTransition,
+  notFound,
+  type Rejection,
+  staleVersion,
+} from "../rejection.js";
 import { legalChoices } from "../review-choices.js";
 import { type Review, type Run, taskVersion } from "../state.js";
 import { isTaskClosed } from "../transitions.js";
@@ -45,14 +51,7 @@ export function decideResolveReview(
   }
   const legal = legalChoices(run, review);
   if (!legal.includes(command.choice)) {
-    return reject(
-      illegalTransition("PAWL_ILLEGAL_TRANSITION", {
-        entity: "review",
-        status: "open",
-        command: `choose ${choiceNames[command.choice] ?? command.choice}`,
-        legal: legal.map((choice) => choiceNames[choice] ?? `${choice}`),
-      }),
-    );
+    return reject(choiceNotOffered(command.choice, legal));
   }
   const waitMs = earlyByMs(run, review, ctx.nowMs);
   if (waitMs > 0) {
@@ -77,6 +76,17 @@ export function decideResolveReview(
     existing: false,
     review,
   });
+}
+
+function choiceNotOffered(choice: ReviewChoice, offered: readonly ReviewChoice[]): Rejection {
+  const legal = offered.map((each) => choiceNames[each] ?? `${each}`);
+  const chosen = choiceNames[choice] ?? `${choice}`;
+  const next = legal.length === 0 ? "nothing: it is for no one to decide" : "choose one of these";
+  return illegalTransition(
+    "PAWL_ILLEGAL_TRANSITION",
+    { entity: "review", status: "open", command: `choose ${chosen}`, legal },
+    `Expected one of the choices that this review offers (${legal.join(", ")}), but ${chosen} is none of them. Next: ${next}.`,
+  );
 }
 
 /** Fails the tasks that go on beside the review: those that do nothing else meanwhile are failed by its resolution. */

@@ -7,7 +7,7 @@ import { unavailable } from "../refusals.js";
 export function unauthenticated(found: string): Rejection {
   return {
     reason: "PAWL_UNAUTHENTICATED",
-    message: `Expected a token or a client certificate that this kernel knows, but ${found}. Next: make a token with pawl token create, and send it as "Authorization: Bearer …" (PAWL_TOKEN, --token-file, connect({ token })).`,
+    message: `Expected a token or a client certificate that this kernel knows, but ${found}. Next: make a token with pawl token create, and send it as "Authorization: Bearer …" (the pawl command: PAWL_TOKEN or --token-file; the SDK: connect({ token }), worker({ token })).`,
   };
 }
 
