@@ -1,4 +1,4 @@
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { type GetRecoveryReportResponse, RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import type { Client } from "@pawl/sdk";
 import { ticketClient } from "../ticket-service/client.js";
 import { describeApproval } from "./approval.js";
@@ -51,8 +51,23 @@ async function countAtSink(url: string, key: string): Promise<string> {
   return `the ticket service counts ${count(calls, "call")} and ${count(effects, "ticket")} under this key`;
 }
 
+/** A kernel that is killed in the middle of a call, again and again, is waited for as often as this. */
+const triesMax = 5;
+
+/** The generated client makes each call once; what waits for the next kernel is a call of the SDK. */
+async function readRecovery(client: Client, runId: string): Promise<GetRecoveryReportResponse> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await client.api.runs.getRecoveryReport({ runId });
+    } catch (error) {
+      if (tries === triesMax) throw error;
+      await client.run(runId).get();
+    }
+  }
+}
+
 async function describeRecovery(client: Client, runId: string): Promise<string> {
-  const report = await client.api.runs.getRecoveryReport({ runId });
+  const report = await readRecovery(client, runId);
   const disturbed = report.lines.filter(({ class: kind }) => kind !== RecoveryClass.UNDISTURBED);
   const lines = disturbed.map(
     ({ task, operationKey, sentence }) =>

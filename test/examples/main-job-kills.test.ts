@@ -37,6 +37,18 @@ describe("the main job, whose processes are killed,", () => {
     await expectOneTicket(job);
   });
 
+  it("tells how it ended though the kernel is killed while that is told", async () => {
+    const job = folder.start();
+    const pid = await job.life("kernel", 1);
+    await job.decide("approve");
+    await job.shows("the ticket service counts");
+    process.kill(pid, "SIGKILL");
+    await job.life("kernel", 2);
+    await job.shows("All stay up");
+    expect(job.output()).toContain("recovery   ");
+    await expectOneTicket(job);
+  });
+
   it("goes on when all three are killed while it waits for a person, again and again", async () => {
     const job = folder.start();
     await job.shows(question);
