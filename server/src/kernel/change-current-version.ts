@@ -42,17 +42,7 @@ export async function changeCurrentVersion(
     // In the same turn: what is taken from here on is recorded after it.
     sessions.serveAnew(namespace, workflow);
   }
-  let position: Uint8Array = new Uint8Array(0);
-  loop.register({
-    outcome: () => {},
-    prepare: () => {},
-    fault: () => {},
-    release: (at) => {
-      position = at;
-    },
-  });
-  await answers.whenDurable(() => undefined);
-  return { existing, entry, position };
+  return { existing, entry, position: await answers.positionWhenDurable() };
 }
 
 /** What is known of a workflow for which none was ever set. */

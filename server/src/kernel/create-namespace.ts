@@ -30,17 +30,7 @@ export async function createNamespace(
     ]),
   };
   namespaces.add(entry);
-  let position: Uint8Array = new Uint8Array(0);
-  loop.register({
-    outcome: () => {},
-    prepare: () => {},
-    fault: () => {},
-    release: (at) => {
-      position = at;
-    },
-  });
-  await answers.whenDurable(() => undefined);
-  return { existing: found !== undefined, entry, position };
+  return { existing: found !== undefined, entry, position: await answers.positionWhenDurable() };
 }
 
 function refuseMore({ size }: Namespaces): Rejection | undefined {

@@ -45,6 +45,21 @@ export class DurableAnswers {
     });
   }
 
+  /** The position behind the pending state of now, given once that is durable. */
+  async positionWhenDurable(): Promise<Uint8Array> {
+    let position: Uint8Array = new Uint8Array(0);
+    this.#loop.register({
+      outcome: () => {},
+      prepare: () => {},
+      fault: () => {},
+      release: (at) => {
+        position = at;
+      },
+    });
+    await this.whenDurable(() => undefined);
+    return position;
+  }
+
   /** Gives what was read once all of the pending state is durable. */
   async afterwards<T>(reading: Promise<T>): Promise<T> {
     const read = await reading;

@@ -3,15 +3,15 @@ import type { Caller } from "@pawl/server/core/caller.js";
 import { localCaller } from "@pawl/server/core/caller.js";
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import type { SessionListener } from "@pawl/server/kernel/kernel-api.js";
-import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { readMeta } from "@pawl/server/log/meta.js";
 import { beforeEach, expect, test } from "vitest";
 import { startRun } from "../../core/support/commands.js";
 import { planOf } from "../../core/support/plans.js";
-import { createMemoryStore, testFence, testPartition, testSecret } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testPartition } from "../../support/kernel.js";
 import { onePlan, runOf } from "./support/one-run.js";
+import { openTrimming } from "./support/trimming-kernel.js";
 
 const ann: Caller = { principal: "ann", roles: ["operator"], authenticated: true };
 const namespace = "default";
@@ -23,15 +23,7 @@ beforeEach(async () => {
   await createMemoryStore(disk);
 });
 
-/** Rows are written as soon as anything is unsaved, so that the log is trimmed behind them. */
-function open(): Promise<Kernel> {
-  const checkpoint = { beginBytes: 0, logRetentionBytes: 0 };
-  return openKernel({
-    store: disk.open({ epoch: testFence.epoch }),
-    secret: testSecret,
-    checkpoint,
-  });
-}
+const open = (): Promise<Kernel> => openTrimming(disk);
 
 function set(kernel: Kernel, workflow: string, codeVersion: number, expectedVersion?: number) {
   const change = { namespace, workflow, codeVersion, expectedVersion };

@@ -1,14 +1,14 @@
 import type { Caller } from "@pawl/server/core/caller.js";
 import { localCaller } from "@pawl/server/core/caller.js";
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
-import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
 import { readMeta } from "@pawl/server/log/meta.js";
 import { beforeEach, expect, test } from "vitest";
 import { startRun } from "../../core/support/commands.js";
-import { createMemoryStore, testFence, testPartition, testSecret } from "../../support/kernel.js";
+import { createMemoryStore, testFence, testPartition } from "../../support/kernel.js";
 import { onePlan, runOf } from "./support/one-run.js";
+import { openTrimming } from "./support/trimming-kernel.js";
 
 const ann: Caller = { principal: "ann", roles: ["admin"], authenticated: true };
 
@@ -19,15 +19,7 @@ beforeEach(async () => {
   await createMemoryStore(disk);
 });
 
-/** Rows are written as soon as anything is unsaved, so that the log is trimmed behind them. */
-function open(): Promise<Kernel> {
-  const checkpoint = { beginBytes: 0, logRetentionBytes: 0 };
-  return openKernel({
-    store: disk.open({ epoch: testFence.epoch }),
-    secret: testSecret,
-    checkpoint,
-  });
-}
+const open = (): Promise<Kernel> => openTrimming(disk);
 
 async function names(kernel: Kernel): Promise<string[]> {
   return (await kernel.listNamespaces(0)).map(({ namespace }) => namespace);

@@ -78,14 +78,15 @@ export function decideResolveReview(
   });
 }
 
-function choiceNotOffered(choice: ReviewChoice, offered: readonly ReviewChoice[]): Rejection {
-  const legal = offered.map((each) => choiceNames[each] ?? `${each}`);
+function choiceNotOffered(choice: ReviewChoice, choices: readonly ReviewChoice[]): Rejection {
+  const legal = choices.map((each) => choiceNames[each] ?? `${each}`);
   const chosen = choiceNames[choice] ?? `${choice}`;
-  const next = legal.length === 0 ? "nothing: it is for no one to decide" : "choose one of these";
+  const offered = legal.length === 0 ? "none" : legal.join(", ");
+  const next = legal.length === 0 ? "leave it: its run is over" : "choose one of these";
   return illegalTransition(
     "PAWL_ILLEGAL_TRANSITION",
     { entity: "review", status: "open", command: `choose ${chosen}`, legal },
-    `Expected one of the choices that this review offers (${legal.join(", ")}), but ${chosen} is none of them. Next: ${next}.`,
+    `Expected one of the choices that this review offers (${offered}), but ${chosen} is none of them. Next: ${next}.`,
   );
 }
 
