@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { PROJECTS, type ProjectName } from "./test/support/projects.js";
 
@@ -38,6 +39,8 @@ export default defineConfig({
     // A loaded machine may take long; who waits for something that never comes is told all the same.
     expect: { poll: { timeout: 60_000 } },
     reporters: ["default", "./test/support/count-reporter.ts"],
+    // Much of what runs here waits, for leases to end and for processes to come up: two files go side by side also on two processors.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: PROJECTS.filter(({ isRun }) => isRun).map(({ name }, position) => ({
       extends: true,
       test: {
