@@ -30,7 +30,7 @@ import { START_MS } from "./support/values.js";
 /** What the tables must say, in words: from, then everything that may follow. */
 const allowed = {
   task: [
-    "BLOCKED → READY SKIPPED CANCELLED",
+    "BLOCKED → READY FAILED SKIPPED CANCELLED",
     "READY → LEASED COMPLETED FAILED CANCELLED",
     "LEASED → READY BACKOFF SUSPENDED NEEDS_REVIEW COMPLETED FAILED CANCELLED",
     "BACKOFF → READY COMPLETED FAILED CANCELLED",

@@ -1,6 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
-import type { Offer, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
+import type { Offer, ReportItemSchema, StepItemSchema } from "@pawl/proto/v1/worker_service_pb.js";
 import { expect, test } from "vitest";
 import { eachTestServer } from "./support/each-test-server.js";
 import { json, jsonText, oneTask, textOf } from "./support/fixtures.js";
@@ -9,6 +11,8 @@ import { TestWorker } from "./support/worker.js";
 const { method: run } = RunService;
 
 const server = eachTestServer();
+
+type Outcome = NonNullable<MessageInitShape<typeof ReportItemSchema>["outcome"]>;
 
 /** A step of a lease. */
 function step(
@@ -213,4 +217,74 @@ test("an output above the inline bound is stored apart, and handed on as a refer
     chunks.push(data);
   }
   expect(Buffer.concat(chunks).toString()).toBe(JSON.stringify(long));
+});
+
+test("an offer after a join holds what had ended by then, and how: no more in a later attempt", async () => {
+  await server.grpc.unary(run.startRuns, {
+    runs: [
+      {
+        runId: "joined",
+        workflow: "w",
+        plan: {
+          tasks: [
+            { name: "bad", kind: "k", retry: { attemptsMax: 1 } },
+            { name: "behind", kind: "k", needs: ["bad"] },
+            { name: "good", kind: "k" },
+            { name: "late", kind: "k" },
+            {
+              name: "join",
+              kind: "k",
+              needs: ["late", "behind", "good", "bad"],
+              retry: { initialInterval: {} },
+              join: {
+                atLeast: 3,
+                rules: [
+                  { task: "bad", onFailure: OnNeedFailure.CONTINUE },
+                  { task: "behind", onFailure: OnNeedFailure.CONTINUE },
+                ],
+              },
+            },
+          ],
+        },
+      },
+    ],
+  });
+  const worker = await connect();
+  const offers = [await worker.offer(), await worker.offer(), await worker.offer()];
+  const [bad, good, late] = ["bad", "good", "late"].map((name) => {
+    const found = offers.find(({ task }) => task === name);
+    if (found === undefined) throw new Error(`no offer of ${name}`);
+    return found;
+  });
+  if (bad === undefined || good === undefined || late === undefined) throw new Error("no offers");
+  const failing = (kind: string, retryable: boolean) =>
+    ({ case: "failure", value: { kind, message: "no", retryable } }) as const;
+  const report = (offer: Offer, correlation: number, outcome: Outcome): Promise<unknown> => {
+    const { handle, leaseVersion } = offer;
+    worker.send({ reports: [{ handle, leaseVersion, correlation, outcome }] });
+    return worker.answer(correlation);
+  };
+  await report(bad, 1, failing("Broken", false));
+  await report(good, 2, { case: "output", value: jsonText("7") });
+  const expected = [
+    ["behind", TaskStatus.SKIPPED, undefined, undefined],
+    ["good", TaskStatus.COMPLETED, "7", undefined],
+    ["bad", TaskStatus.FAILED, undefined, "Broken: no"],
+  ];
+  const inputsOf = ({ dependencies }: Offer): unknown[] =>
+    dependencies.map(({ task, status, output, failure }) => [
+      task,
+      status,
+      output === undefined ? undefined : textOf(output),
+      failure === undefined ? undefined : `${failure.kind}: ${failure.message}`,
+    ]);
+  const first = await worker.offer();
+  expect(inputsOf(first)).toEqual(expected);
+  await report(late, 3, { case: "output", value: jsonText("8") });
+  await report(first, 4, failing("Again", true));
+  const view = await server.grpc.unary(run.getTask, { runId: "joined", task: "join" });
+  expect(view.task?.join?.atLeast).toBe(3);
+  expect(view.task?.inputsEvent).toBeGreaterThan(0);
+  const second = await worker.offer();
+  expect([second.attempt, inputsOf(second)]).toEqual([2, expected]);
 });

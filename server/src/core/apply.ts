@@ -44,6 +44,7 @@ const ledgerPlan: CompiledPlan = {
   tasks: [],
   byName: new Map(),
   output: undefined,
+  ranks: undefined,
 };
 
 /**

@@ -245,11 +245,15 @@ export interface MutableTask {
   openWaits: number[];
   /** Derived: numbers of its waits that have ended, in the order of their ends. */
   endedWaits: number[];
-  /** Derived: needed tasks that have not COMPLETED. */
+  /** Derived: how many more of the tasks that it needs must count before it is READY: all that have not COMPLETED, unless its join says otherwise. */
   openNeeds: number;
+  /** Derived, only in plans with joins: how many of the tasks that it needs may still end without counting. Below 0: it cannot be READY any more. */
+  spareNeeds: number;
+  /** Number of the event that satisfied its join: the needs that had ended by then are its input. 0: it has none, or that is still to come. */
+  inputsEvent: number;
   /** Number of the task that called it; undefined: it is of the plan. */
   caller: number | undefined;
-  /** Number of the event that ended it, when another task called it. 0: it has not ended. */
+  /** Number of the event that ended it, when another task called it or its plan has joins. 0: it has not ended. */
   closedEvent: number;
   /** What it called; undefined while it called nothing. */
   calls: TaskCalls | undefined;

@@ -8,12 +8,12 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 export type TransitionTable<S extends number> = ReadonlyMap<S, readonly S[]>;
 
 const T = TaskStatus;
-/** States of a task. BACKOFF, SUSPENDED, NEEDS_REVIEW and LEASED may fail by schedule-to-close or by a person. */
+/** States of a task. BLOCKED may fail by its join; BACKOFF, SUSPENDED, NEEDS_REVIEW and LEASED may fail by schedule-to-close or by a person. */
 export const taskTransitions: TransitionTable<TaskStatus> = new Map<
   TaskStatus,
   readonly TaskStatus[]
 >([
-  [T.BLOCKED, [T.READY, T.SKIPPED, T.CANCELLED]],
+  [T.BLOCKED, [T.READY, T.FAILED, T.SKIPPED, T.CANCELLED]],
   [T.READY, [T.LEASED, T.COMPLETED, T.FAILED, T.CANCELLED]],
   [T.LEASED, [T.READY, T.BACKOFF, T.SUSPENDED, T.NEEDS_REVIEW, T.COMPLETED, T.FAILED, T.CANCELLED]],
   [T.BACKOFF, [T.READY, T.COMPLETED, T.FAILED, T.CANCELLED]],

@@ -1,6 +1,7 @@
+import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { encodePlan, type PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import { limits } from "@pawl/server/core/limits.js";
-import { compilePlan } from "@pawl/server/core/plan/compile-plan.js";
+import { compilePlan, refuseCall } from "@pawl/server/core/plan/compile-plan.js";
 import type { TaskSpec } from "@pawl/server/core/plan/task-spec.js";
 import { describe, expect, it } from "vitest";
 import { durationOf, encodeTasks, planOf, planTask, type TaskParts } from "../support/plans.js";
@@ -333,5 +334,69 @@ describe("of several faults in a plan, the first of its order is named", () => {
 
   it("and bytes that are no plan are not looked into", () => {
     expect(refusalOfBytes(encodePlan({ tasks: [], output: "none" }))).toBe("plan.tasks: 0");
+  });
+});
+
+describe("a join", () => {
+  const needs = ["a", "b"];
+  const joined = (join: TaskParts["join"]): readonly PlanTaskShape[] => [
+    planTask("a"),
+    planTask("b"),
+    planTask("c", { needs, ...(join === undefined ? {} : { join }) }),
+  ];
+
+  it.each<[string, TaskParts["join"]]>([
+    ["absent", undefined],
+    ["empty", {}],
+    ["of all by number", { atLeast: 2 }],
+    ["that says what holds anyway", { rules: { a: OnNeedFailure.SKIP, b: 0 } }],
+  ])("%s leaves the plan a plain one", (_name, join) => {
+    const result = compilePlan(encodeTasks(joined(join)));
+    if (!result.ok) throw new Error(result.rejection.message);
+    expect(result.plan.tasks[2]?.join).toBeUndefined();
+    expect(result.plan.ranks).toBeUndefined();
+  });
+
+  it("says how many must count, and what failures mean", () => {
+    const join = { atLeast: 1, rules: { b: OnNeedFailure.CONTINUE } };
+    const result = compilePlan(encodeTasks(joined(join).toReversed()));
+    if (!result.ok) throw new Error(result.rejection.message);
+    expect(result.plan.tasks[0]?.join).toEqual({
+      atLeast: 1,
+      rules: new Map([[1, OnNeedFailure.CONTINUE]]),
+    });
+    const { ranks } = result.plan;
+    expect(ranks?.[0]).toBe(2);
+    expect([...(ranks ?? [])].sort()).toEqual([0, 1, 2]);
+  });
+
+  it.each<[string, TaskParts["join"], string]>([
+    ["more than there are", { atLeast: 3 }, "plan.tasks[2].join.at_least: 3"],
+    ["a rule for another task", { rules: { c: 1 } }, 'plan.tasks[2].join.rules[0].task: "c"'],
+    ["a rule for nothing", { rules: { x: 1 } }, 'plan.tasks[2].join.rules[0].task: "x"'],
+  ])("is refused with %s", (_name, join, refusal) => {
+    expect(refusalOf(joined(join))).toBe(refusal);
+  });
+
+  it("is refused with a rule that is none", () => {
+    const bytes = encodeTasks(joined({ rules: { a: OnNeedFailure.CONTINUE } }));
+    const at = bytes.findLastIndex(
+      (byte, index) => byte === 16 && bytes[index + 1] === OnNeedFailure.CONTINUE,
+    );
+    bytes[at + 1] = 9;
+    expect(refusalOfBytes(bytes)).toBe("plan.tasks[2].join.rules[0].on_failure: 9");
+  });
+
+  it("is refused with two rules for one need, and where nothing is needed", () => {
+    const rule = { task: "a", onFailure: OnNeedFailure.FAIL };
+    const twice = { ...planTask("c", { needs }), join: { atLeast: 0, rules: [rule, rule] } };
+    expect(refusalOf([planTask("a"), planTask("b"), twice])).toBe(
+      'plan.tasks[2].join.rules[1].task: "a" a second time',
+    );
+    expect(refusalOf(one({ join: { atLeast: 1 } }))).toBe("plan.tasks[0].join.at_least: 1");
+  });
+
+  it("has no place in a call", () => {
+    expect(refuseCall(planTask("x", { join: {} }), "call")?.message).toContain("call.join");
   });
 });

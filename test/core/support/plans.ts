@@ -1,3 +1,4 @@
+import type { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { encodePlan, type PlanTaskShape, type RetryPolicyShape } from "@pawl/proto/v1/plan_wire.js";
 import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { compilePlan } from "@pawl/server/core/plan/compile-plan.js";
@@ -8,6 +9,11 @@ export interface TaskParts {
   readonly kind?: string;
   readonly queue?: string;
   readonly needs?: readonly string[];
+  /** How many of the needs must count, 0 for all, and what the failures of these mean. */
+  readonly join?: {
+    readonly atLeast?: number;
+    readonly rules?: Readonly<Record<string, OnNeedFailure>>;
+  };
   readonly input?: Uint8Array;
   readonly priority?: number;
   readonly retry?: Partial<Omit<RetryPolicyShape, "initialInterval" | "intervalMax">> & {
@@ -61,6 +67,13 @@ export function planTask(name: string, parts: TaskParts = {}): PlanTaskShape {
     },
     priority: parts.priority ?? 0,
     cancelGrace: optionalDuration(parts.cancelGraceMs),
+    join: parts.join && {
+      atLeast: parts.join.atLeast ?? 0,
+      rules: Object.entries(parts.join.rules ?? {}).map(([task, onFailure]) => ({
+        task,
+        onFailure,
+      })),
+    },
   };
 }
 

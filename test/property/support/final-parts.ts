@@ -15,7 +15,7 @@ export function finalParts(run: MutableRun): Map<string, unknown> {
   }
   for (const task of run.tasks.filter(({ status }) => isFinal(taskTransitions, status))) {
     // How many of its needs completed is counted on, and so are what it called and what is unsettled.
-    const derived = { openNeeds: 0, calls: undefined, unsettled: undefined };
+    const derived = { openNeeds: 0, spareNeeds: 0, calls: undefined, unsettled: undefined };
     parts.set(`task ${task.number}`, structuredClone({ ...task, ...derived }));
   }
   for (const operation of run.operations.filter(({ status }) => isSettled(status))) {

@@ -1,4 +1,4 @@
-import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
+import { OnExhausted, OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { VersionMode } from "@pawl/proto/v1/version_pb.js";
 import type { StartRun } from "@pawl/server/core/command.js";
@@ -30,8 +30,22 @@ export const plans: readonly CompiledPlan[] = [
     },
     "bottom",
   ),
-  // Of the current version of its workflow.
+  // Of the current version of its workflow; its place is known below.
   planOf({ main: { kind: "w@current", retry: { attemptsMax: 4, initialMs: 0 } } }, "main"),
+  planOf(
+    {
+      last: {
+        needs: ["some", "over"],
+        join: { rules: { over: OnNeedFailure.CONTINUE, some: OnNeedFailure.FAIL } },
+      },
+      over: { needs: ["a"], join: { rules: { a: OnNeedFailure.CONTINUE } } },
+      some: { needs: ["a", "b", "c"], join: { atLeast: 2 }, retry: { attemptsMax: 1 } },
+      a: { retry: { attemptsMax: 1 } },
+      b: { retry: { attemptsMax: 2, initialMs: 0 } },
+      c: { scheduleToCloseMs: 30_000 },
+    },
+    "last",
+  ),
 ];
 
 /** A plan, at random. */

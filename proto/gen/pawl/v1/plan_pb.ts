@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/plan.proto.
  */
 export const file_pawl_v1_plan: GenFile = /*@__PURE__*/
-  fileDesc("ChJwYXdsL3YxL3BsYW4ucHJvdG8SB3Bhd2wudjEipAIKC1JldHJ5UG9saWN5EhQKDGF0dGVtcHRzX21heBgBIAEoDRIzChBpbml0aWFsX2ludGVydmFsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhsKE2JhY2tvZmZfY29lZmZpY2llbnQYAyABKAESLwoMaW50ZXJ2YWxfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDW5vbl9yZXRyeWFibGUYBSADKAkSEwoGaml0dGVyGAYgASgBSACIAQESKgoMb25fZXhoYXVzdGVkGAcgASgOMhQucGF3bC52MS5PbkV4aGF1c3RlZBIZChF3b3JrZXJfbG9zc2VzX21heBgIIAEoDUIJCgdfaml0dGVyItcBCgxUYXNrVGltZW91dHMSNAoRc2NoZWR1bGVfdG9fc3RhcnQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMQoOc3RhcnRfdG9fY2xvc2UYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRc2NoZWR1bGVfdG9fY2xvc2UYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKAoFbGVhc2UYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i9gEKCFBsYW5UYXNrEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVuZWVkcxgEIAMoCRIfCgVpbnB1dBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIjCgVyZXRyeRgGIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYByABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cxIQCghwcmlvcml0eRgIIAEoDRIvCgxjYW5jZWxfZ3JhY2UYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iOAoEUGxhbhIgCgV0YXNrcxgBIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDgoGb3V0cHV0GAIgASgJKlgKC09uRXhoYXVzdGVkEhwKGE9OX0VYSEFVU1RFRF9VTlNQRUNJRklFRBAAEhUKEU9OX0VYSEFVU1RFRF9GQUlMEAESFAoQT05fRVhIQVVTVEVEX0FTSxACYgZwcm90bzM", [file_google_protobuf_duration, file_pawl_v1_payload]);
+  fileDesc("ChJwYXdsL3YxL3BsYW4ucHJvdG8SB3Bhd2wudjEipAIKC1JldHJ5UG9saWN5EhQKDGF0dGVtcHRzX21heBgBIAEoDRIzChBpbml0aWFsX2ludGVydmFsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhsKE2JhY2tvZmZfY29lZmZpY2llbnQYAyABKAESLwoMaW50ZXJ2YWxfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDW5vbl9yZXRyeWFibGUYBSADKAkSEwoGaml0dGVyGAYgASgBSACIAQESKgoMb25fZXhoYXVzdGVkGAcgASgOMhQucGF3bC52MS5PbkV4aGF1c3RlZBIZChF3b3JrZXJfbG9zc2VzX21heBgIIAEoDUIJCgdfaml0dGVyItcBCgxUYXNrVGltZW91dHMSNAoRc2NoZWR1bGVfdG9fc3RhcnQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMQoOc3RhcnRfdG9fY2xvc2UYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRc2NoZWR1bGVfdG9fY2xvc2UYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKAoFbGVhc2UYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ikwIKCFBsYW5UYXNrEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVuZWVkcxgEIAMoCRIfCgVpbnB1dBgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIjCgVyZXRyeRgGIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYByABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cxIQCghwcmlvcml0eRgIIAEoDRIvCgxjYW5jZWxfZ3JhY2UYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGwoEam9pbhgKIAEoCzINLnBhd2wudjEuSm9pbiI6CgRKb2luEhAKCGF0X2xlYXN0GAEgASgNEiAKBXJ1bGVzGAIgAygLMhEucGF3bC52MS5OZWVkUnVsZSJECghOZWVkUnVsZRIMCgR0YXNrGAEgASgJEioKCm9uX2ZhaWx1cmUYAiABKA4yFi5wYXdsLnYxLk9uTmVlZEZhaWx1cmUiOAoEUGxhbhIgCgV0YXNrcxgBIAMoCzIRLnBhd2wudjEuUGxhblRhc2sSDgoGb3V0cHV0GAIgASgJKlgKC09uRXhoYXVzdGVkEhwKGE9OX0VYSEFVU1RFRF9VTlNQRUNJRklFRBAAEhUKEU9OX0VYSEFVU1RFRF9GQUlMEAESFAoQT05fRVhIQVVTVEVEX0FTSxACKoIBCg1Pbk5lZWRGYWlsdXJlEh8KG09OX05FRURfRkFJTFVSRV9VTlNQRUNJRklFRBAAEhgKFE9OX05FRURfRkFJTFVSRV9TS0lQEAESGAoUT05fTkVFRF9GQUlMVVJFX0ZBSUwQAhIcChhPTl9ORUVEX0ZBSUxVUkVfQ09OVElOVUUQA2IGcHJvdG8z", [file_google_protobuf_duration, file_pawl_v1_payload]);
 
 /**
  * How often and when a failed attempt is tried again.
@@ -159,7 +159,7 @@ export type PlanTask = Message<"pawl.v1.PlanTask"> & {
   queue: string;
 
   /**
-   * Names of the tasks that must be COMPLETED first. Their outputs arrive with the offer, in this order.
+   * Names of the tasks that must be COMPLETED first; `join` may say otherwise. Their outputs arrive with the offer, in this order.
    *
    * @generated from field: repeated string needs = 4;
    */
@@ -199,6 +199,13 @@ export type PlanTask = Message<"pawl.v1.PlanTask"> & {
    * @generated from field: google.protobuf.Duration cancel_grace = 9;
    */
   cancelGrace?: Duration | undefined;
+
+  /**
+   * How many of `needs` it waits for, and what their failures mean to it. Absent: all of them, and it is SKIPPED when one fails.
+   *
+   * @generated from field: pawl.v1.Join join = 10;
+   */
+  join?: Join | undefined;
 };
 
 /**
@@ -207,6 +214,64 @@ export type PlanTask = Message<"pawl.v1.PlanTask"> & {
  */
 export const PlanTaskSchema: GenMessage<PlanTask> = /*@__PURE__*/
   messageDesc(file_pawl_v1_plan, 2);
+
+/**
+ * What a task waits for, of the tasks that it needs. A need counts when it is COMPLETED, and also when it ended otherwise (FAILED or SKIPPED) and its rule says CONTINUE.
+ * The task is READY in the same commit in which enough of them count. What had ended by then is its input, for every attempt: what ends later does not change it, and goes on
+ * to its own end. When not enough are left that could count, the task ends at once: FAILED when one of those that do not count has the rule FAIL, SKIPPED otherwise.
+ *
+ * @generated from message pawl.v1.Join
+ */
+export type Join = Message<"pawl.v1.Join"> & {
+  /**
+   * How many of `needs` must count. 0, the default: all of them. 1: any. At most as many as there are.
+   *
+   * @generated from field: uint32 at_least = 1;
+   */
+  atLeast: number;
+
+  /**
+   * Of those whose failure means something else than SKIP. Each need at most once.
+   *
+   * @generated from field: repeated pawl.v1.NeedRule rules = 2;
+   */
+  rules: NeedRule[];
+};
+
+/**
+ * Describes the message pawl.v1.Join.
+ * Use `create(JoinSchema)` to create a new message.
+ */
+export const JoinSchema: GenMessage<Join> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_plan, 3);
+
+/**
+ * What it means to a task that one that it needs did not complete.
+ *
+ * @generated from message pawl.v1.NeedRule
+ */
+export type NeedRule = Message<"pawl.v1.NeedRule"> & {
+  /**
+   * Name of the need.
+   *
+   * @generated from field: string task = 1;
+   */
+  task: string;
+
+  /**
+   * What it means. UNSPECIFIED means SKIP.
+   *
+   * @generated from field: pawl.v1.OnNeedFailure on_failure = 2;
+   */
+  onFailure: OnNeedFailure;
+};
+
+/**
+ * Describes the message pawl.v1.NeedRule.
+ * Use `create(NeedRuleSchema)` to create a new message.
+ */
+export const NeedRuleSchema: GenMessage<NeedRule> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_plan, 4);
 
 /**
  * The task graph of one run: at most 5,000 tasks and 512 KiB encoded, without cycles.
@@ -222,7 +287,7 @@ export type Plan = Message<"pawl.v1.Plan"> & {
   tasks: PlanTask[];
 
   /**
-   * Name of the task whose output is the run's output. Empty: the run completes without an output.
+   * Name of the task whose output is the run's output; a run whose output task did not complete is FAILED. Empty: the run completes without an output.
    *
    * @generated from field: string output = 2;
    */
@@ -234,7 +299,7 @@ export type Plan = Message<"pawl.v1.Plan"> & {
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_plan, 3);
+  messageDesc(file_pawl_v1_plan, 5);
 
 /**
  * What happens to a task whose attempts are used up.
@@ -276,4 +341,52 @@ export type OnExhausted = (typeof OnExhausted)[keyof typeof OnExhausted] | Unkno
  */
 export const OnExhaustedSchema: GenEnum<OnExhausted> = /*@__PURE__*/
   enumDesc(file_pawl_v1_plan, 0);
+
+/**
+ * What it means to a task that one that it needs has FAILED or was SKIPPED.
+ *
+ * @generated from enum pawl.v1.OnNeedFailure
+ */
+export const OnNeedFailure = {
+  /**
+   * Not set: SKIP.
+   *
+   * @generated from enum value: ON_NEED_FAILURE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It does not count; when too few are left, the task is SKIPPED.
+   *
+   * @generated from enum value: ON_NEED_FAILURE_SKIP = 1;
+   */
+  SKIP: 1,
+
+  /**
+   * It does not count; when too few are left, the task is FAILED with PAWL_DEPENDENCY_FAILED.
+   *
+   * @generated from enum value: ON_NEED_FAILURE_FAIL = 2;
+   */
+  FAIL: 2,
+
+  /**
+   * It counts as if it had completed, and arrives as what it is: with its status and its failure.
+   *
+   * @generated from enum value: ON_NEED_FAILURE_CONTINUE = 3;
+   */
+  CONTINUE: 3,
+} as const;
+
+/**
+ * What it means to a task that one that it needs has FAILED or was SKIPPED.
+ *
+ * @generated from enum pawl.v1.OnNeedFailure
+ */
+export type OnNeedFailure = (typeof OnNeedFailure)[keyof typeof OnNeedFailure] | UnknownEnum;
+
+/**
+ * Describes the enum pawl.v1.OnNeedFailure.
+ */
+export const OnNeedFailureSchema: GenEnum<OnNeedFailure> = /*@__PURE__*/
+  enumDesc(file_pawl_v1_plan, 1);
 

@@ -5,7 +5,7 @@
 
 import type { DurationShape } from "../../../wire/well-known.js";
 import { readDuration, writeDuration } from "../../../wire/well-known.js";
-import type { OnExhausted } from "./plan_pb.js";
+import type { OnExhausted, OnNeedFailure } from "./plan_pb.js";
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { WireReader } from "../../../wire/reader.js";
@@ -228,6 +228,7 @@ export interface PlanTaskShape {
   timeouts?: TaskTimeoutsShape | undefined;
   priority: number;
   cancelGrace?: DurationShape | undefined;
+  join?: JoinShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.PlanTask`. */
@@ -274,6 +275,12 @@ export function writePlanTask(w: WireWriter, m: PlanTaskShape): void {
     writeDuration(w, m.cancelGrace);
     w.end(at);
   }
+  if (m.join !== undefined) {
+    w.tag(82);
+    const at = w.begin();
+    writeJoin(w, m.join);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.PlanTask` up to `end`, which is the reader's limit. */
@@ -287,6 +294,7 @@ export function readPlanTask(r: WireReader, end: number): PlanTaskShape {
   let timeouts: TaskTimeoutsShape | undefined;
   let priority: number = 0;
   let cancelGrace: DurationShape | undefined;
+  let join: JoinShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -320,6 +328,10 @@ export function readPlanTask(r: WireReader, end: number): PlanTaskShape {
         cancelGrace = readDuration(r, r.enter());
         r.leave(end);
         break;
+      case 82:
+        join = readJoin(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -334,6 +346,7 @@ export function readPlanTask(r: WireReader, end: number): PlanTaskShape {
     timeouts,
     priority,
     cancelGrace,
+    join,
   };
 }
 
@@ -348,6 +361,117 @@ export function encodePlanTask(m: PlanTaskShape): Uint8Array {
 export function decodePlanTask(bytes: Uint8Array): PlanTaskShape {
   const r = new WireReader(bytes);
   return readPlanTask(r, r.limit);
+}
+
+/** A plain `pawl.v1.Join`; its fields are described in plan_pb.ts. */
+export interface JoinShape {
+  atLeast: number;
+  rules: NeedRuleShape[];
+}
+
+/** Appends the fields of a `pawl.v1.Join`. */
+export function writeJoin(w: WireWriter, m: JoinShape): void {
+  if (m.atLeast !== 0) {
+    w.tag(8);
+    w.varint32(m.atLeast);
+  }
+  for (const item of m.rules) {
+    w.tag(18);
+    const at = w.begin();
+    writeNeedRule(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.Join` up to `end`, which is the reader's limit. */
+export function readJoin(r: WireReader, end: number): JoinShape {
+  let atLeast: number = 0;
+  const rules: NeedRuleShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        atLeast = r.varint32();
+        break;
+      case 18:
+        rules.push(readNeedRule(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    atLeast,
+    rules,
+  };
+}
+
+/** Encodes a `pawl.v1.Join` into bytes of its own. */
+export function encodeJoin(m: JoinShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeJoin(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.Join`; its bytes fields are views of `bytes`. */
+export function decodeJoin(bytes: Uint8Array): JoinShape {
+  const r = new WireReader(bytes);
+  return readJoin(r, r.limit);
+}
+
+/** A plain `pawl.v1.NeedRule`; its fields are described in plan_pb.ts. */
+export interface NeedRuleShape {
+  task: string;
+  onFailure: OnNeedFailure;
+}
+
+/** Appends the fields of a `pawl.v1.NeedRule`. */
+export function writeNeedRule(w: WireWriter, m: NeedRuleShape): void {
+  if (m.task !== "") {
+    w.tag(10);
+    w.string(m.task);
+  }
+  if (m.onFailure !== 0) {
+    w.tag(16);
+    w.int32(m.onFailure);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.NeedRule` up to `end`, which is the reader's limit. */
+export function readNeedRule(r: WireReader, end: number): NeedRuleShape {
+  let task: string = "";
+  let onFailure: OnNeedFailure = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        task = r.string();
+        break;
+      case 16:
+        onFailure = r.int32() as OnNeedFailure;
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    onFailure,
+  };
+}
+
+/** Encodes a `pawl.v1.NeedRule` into bytes of its own. */
+export function encodeNeedRule(m: NeedRuleShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNeedRule(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.NeedRule`; its bytes fields are views of `bytes`. */
+export function decodeNeedRule(bytes: Uint8Array): NeedRuleShape {
+  const r = new WireReader(bytes);
+  return readNeedRule(r, r.limit);
 }
 
 /** A plain `pawl.v1.Plan`; its fields are described in plan_pb.ts. */

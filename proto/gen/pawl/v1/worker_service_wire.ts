@@ -6,13 +6,13 @@
 import type { WireWriter } from "../../../wire/writer.js";
 import { takeSharedWriter } from "../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../wire/reader.js";
+import type { RunStatus, TaskStatus } from "./run_pb.js";
 import type { FailureShape } from "./failure_wire.js";
 import { readFailure, writeFailure } from "./failure_wire.js";
 import type { RollbackShape } from "./rollback_wire.js";
 import { readRollback, writeRollback } from "./rollback_wire.js";
 import type { ProposalStatus } from "./proposal_status_pb.js";
 import type { ObligationStatus, ParentClose } from "./obligation_pb.js";
-import type { RunStatus } from "./run_pb.js";
 import type { CodeVersionShape, VersionChoiceShape } from "./version_wire.js";
 import { readCodeVersion, readVersionChoice, writeCodeVersion, writeVersionChoice } from "./version_wire.js";
 import type { RecordKind } from "./worker_service_pb.js";
@@ -371,6 +371,8 @@ export interface DependencyOutputShape {
   task: string;
   /** The encoded `pawl.v1.Payload`, not decoded. */
   output?: Uint8Array | undefined;
+  status: TaskStatus;
+  failure?: FailureShape | undefined;
 }
 
 /** Appends the fields of a `pawl.v1.DependencyOutput`. */
@@ -383,12 +385,24 @@ export function writeDependencyOutput(w: WireWriter, m: DependencyOutputShape): 
     w.tag(18);
     w.bytes(m.output);
   }
+  if (m.status !== 0) {
+    w.tag(24);
+    w.int32(m.status);
+  }
+  if (m.failure !== undefined) {
+    w.tag(34);
+    const at = w.begin();
+    writeFailure(w, m.failure);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.v1.DependencyOutput` up to `end`, which is the reader's limit. */
 export function readDependencyOutput(r: WireReader, end: number): DependencyOutputShape {
   let task: string = "";
   let output: Uint8Array | undefined;
+  let status: TaskStatus = 0;
+  let failure: FailureShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -398,6 +412,13 @@ export function readDependencyOutput(r: WireReader, end: number): DependencyOutp
       case 18:
         output = r.bytes();
         break;
+      case 24:
+        status = r.int32() as TaskStatus;
+        break;
+      case 34:
+        failure = readFailure(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -405,6 +426,8 @@ export function readDependencyOutput(r: WireReader, end: number): DependencyOutp
   return {
     task,
     output,
+    status,
+    failure,
   };
 }
 

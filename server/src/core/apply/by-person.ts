@@ -2,8 +2,9 @@ import { FailureOrigin } from "@pawl/proto/v1/failure_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
 import type { MutableRun, MutableTask } from "../state.js";
+import { releaseDependents, settleTask } from "./dependents.js";
 import type { ApplyHooks } from "./hooks.js";
-import { moveTask, releaseDependents, settleTask, wakeCaller } from "./move-task.js";
+import { moveTask, wakeCaller } from "./move-task.js";
 
 /** A person completes a task, with an output or without one; what needs it goes on. */
 export function completeByPerson(

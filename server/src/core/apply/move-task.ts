@@ -1,6 +1,5 @@
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta } from "../event.js";
-import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import {
   isLegal,
@@ -38,7 +37,7 @@ export function leasedTaskOf(run: MutableRun, number: number, leaseVersion: numb
   return task;
 }
 
-/** Moves a task to another state and keeps the counts of its run. Everything that follows for other tasks is in `endTask`. */
+/** Moves a task to another state and keeps the counts of its run. Everything that follows for other tasks is in `dependents.ts`. */
 export function moveTask(
   run: MutableRun,
   task: MutableTask,
@@ -65,6 +64,9 @@ export function moveTask(
 
 function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
   task.closedAtMs = meta.atMs;
+  if (run.plan.ranks !== undefined) {
+    task.closedEvent = meta.number;
+  }
   run.openTasks--;
   const isUndone = to === TaskStatus.FAILED || to === TaskStatus.CANCELLED;
   if (task.rollback === "declared" && isUndone && isRunOpen(run.status)) {
@@ -137,57 +139,5 @@ export function makeReady(
   hooks.taskMoved(run, task.number);
   if (run.status === RunStatus.RUNNING) {
     hooks.taskReady(run, task.number);
-  }
-}
-
-/** Opens the tasks that waited for this completed one: joins count down, they never scan. */
-export function releaseDependents(
-  run: MutableRun,
-  completed: MutableTask,
-  meta: EventMeta,
-  hooks: ApplyHooks,
-): void {
-  for (const number of plannedSpec(run, completed.number)?.dependents ?? []) {
-    const dependent = taskOf(run, number);
-    dependent.openNeeds--;
-    if (dependent.openNeeds === 0 && dependent.status === TaskStatus.BLOCKED) {
-      makeReady(run, dependent, meta, hooks);
-    }
-  }
-}
-
-/** Ends every BLOCKED task that needs this failed one, however far behind it. Each task is skipped once, so a run pays O(edges) in all. */
-export function skipDependents(run: MutableRun, failed: MutableTask, meta: EventMeta): void {
-  const queue = [failed.number];
-  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    for (const number of plannedSpec(run, next)?.dependents ?? []) {
-      const dependent = taskOf(run, number);
-      if (dependent.status === TaskStatus.BLOCKED) {
-        moveTask(run, dependent, TaskStatus.SKIPPED, meta);
-        queue.push(number);
-      }
-    }
-  }
-}
-
-/** What follows when a lease-holding task went to `to`: FAILED skips dependents, READY is offered again. */
-export function settleTask(
-  run: MutableRun,
-  task: MutableTask,
-  to: TaskStatus,
-  parts: { meta: EventMeta; hooks: ApplyHooks },
-): void {
-  const { meta, hooks } = parts;
-  if (to === TaskStatus.READY) {
-    makeReady(run, task, meta, hooks);
-    return;
-  }
-  moveTask(run, task, to, meta);
-  hooks.taskMoved(run, task.number);
-  if (to === TaskStatus.FAILED) {
-    skipDependents(run, task, meta);
-  }
-  if (isTaskClosed(to)) {
-    wakeCaller(run, task, meta, hooks);
   }
 }

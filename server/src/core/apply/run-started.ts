@@ -1,6 +1,7 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
+import { neededCount } from "../plan/compile-join.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { noRequests } from "../start-requests.js";
 import type { MutableRun, MutableTask } from "../state.js";
@@ -162,7 +163,9 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     suspensions: 0,
     openWaits: noWaits,
     endedWaits: noWaits,
-    openNeeds: spec.needs.length,
+    openNeeds: neededCount(spec),
+    spareNeeds: spec.needs.length - neededCount(spec),
+    inputsEvent: 0,
     caller: undefined,
     closedEvent: 0,
     calls: undefined,

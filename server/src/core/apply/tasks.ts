@@ -4,18 +4,10 @@ import type { EventMeta, EventValue } from "../event.js";
 import { lostLeaseCause } from "../lease-cause.js";
 import type { MutableRun } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
+import { releaseDependents, settleTask, skipDependents } from "./dependents.js";
 import type { ApplyHooks } from "./hooks.js";
 import { keepBytes, keepFailure } from "./keep.js";
-import {
-  leasedTaskOf,
-  makeReady,
-  moveTask,
-  releaseDependents,
-  settleTask,
-  skipDependents,
-  taskOf,
-  wakeCaller,
-} from "./move-task.js";
+import { leasedTaskOf, makeReady, moveTask, taskOf, wakeCaller } from "./move-task.js";
 import { reviewOf } from "./reviews.js";
 import { noteFailure, noteTrouble } from "./trouble.js";
 
@@ -148,7 +140,7 @@ export function applyTaskTimedOut(
     hooks.leaseOver(run, task.number, "timed-out");
   }
   hooks.taskMoved(run, task.number);
-  skipDependents(run, task, meta);
+  skipDependents(run, task, meta, hooks);
   wakeCaller(run, task, meta, hooks);
 }
 

@@ -5,11 +5,12 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { type MutableRun, type MutableTask, type MutableWait, waitIdentity } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
+import { settleTask } from "./dependents.js";
 import type { ApplyHooks } from "./hooks.js";
 import { addEndedWait, forgetKeptSignal, forgetOpenWait, indexWait } from "./indices.js";
 import { endInput, openInput } from "./inputs.js";
 import { keepBytes } from "./keep.js";
-import { leasedTaskOf, makeReady, settleTask, taskOf } from "./move-task.js";
+import { leasedTaskOf, makeReady, taskOf } from "./move-task.js";
 import { noteTrouble } from "./trouble.js";
 
 /** A task gave its lease back and waits. */

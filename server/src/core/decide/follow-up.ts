@@ -1,7 +1,8 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
-import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "../event.js";
+import { decisiveFailures, hasRunFailed } from "../joins.js";
 import { endsWithCaller } from "../left-calls.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
@@ -72,7 +73,7 @@ function closeRun(run: Run): EventBody {
     const failure = kernelFailure("Cancelled", "PAWL_RUN_CANCELLED", run.cancelReason, false);
     return { case: "runClosed", value: { status: RunStatus.CANCELLED, failure, principal: "" } };
   }
-  if (run.failedTasks === 0) {
+  if (!hasRunFailed(run)) {
     return { case: "runClosed", value: { status: RunStatus.COMPLETED, principal: "" } };
   }
   return {
@@ -82,9 +83,7 @@ function closeRun(run: Run): EventBody {
 }
 
 function failureOf(run: Run): FailureShape {
-  const failed = run.tasks.find(
-    ({ status, caller }) => status === TaskStatus.FAILED && caller === undefined,
-  );
+  const [failed] = decisiveFailures(run);
   const name = failed === undefined ? "" : nameOfTask(run, failed.number);
   const failure = kernelFailure(
     "TaskFailed",

@@ -5,6 +5,7 @@ import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import { type Run, type Step, stepIdentity, type Task } from "../state.js";
 import { isRunOpen, isTaskClosed, taskStatusName } from "../transitions.js";
+import { rulesOfJoin } from "./joins.js";
 import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of tasks and of what the run counts about them. */
@@ -36,7 +37,10 @@ function isFailure(status: TaskStatus): boolean {
 function rulesOfTask(run: Run, task: Task, spec: TaskSpec): Rule[] {
   return [
     [task.number === spec.number, `number ${spec.number}`, `${task.number}`],
-    ...rulesOfNeeds(run, task, spec),
+    ...(run.plan.ranks === undefined
+      ? rulesOfNeeds(run, task, spec)
+      : rulesOfJoin(run, task, spec)),
+    ...rulesOfVersion(run, task),
     ...rulesOfLease(run, task),
     ...rulesOfAttempts(task, spec),
     ...rulesOfTimes(task),
@@ -76,9 +80,16 @@ function rulesOfNeeds(run: Run, task: Task, spec: TaskSpec): Rule[] {
       "a version above 0",
       `${task.version}`,
     ],
+  ];
+}
+
+/** What holds of how often it changed, however it was reached. */
+function rulesOfVersion(run: Run, task: Task): Rule[] {
+  const events = run.eventCount - run.begunAtEvent;
+  return [
     [
-      task.version <= run.eventCount - run.begunAtEvent,
-      `at most as many versions as the ${run.eventCount - run.begunAtEvent} events since its run began`,
+      task.version <= events,
+      `at most as many versions as the ${events} events since its run began`,
       `${task.version}`,
     ],
   ];

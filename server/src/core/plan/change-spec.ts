@@ -1,7 +1,8 @@
 import type { RetryPolicyShape, TaskTimeoutsShape } from "@pawl/proto/v1/plan_wire.js";
 import type { Rejection } from "../rejection.js";
 import type { Run } from "../state.js";
-import { compileRetry, compileTimeouts, PlanProblem } from "./compile-plan.js";
+import { compileRetry, compileTimeouts } from "./compile-plan.js";
+import { PlanProblem } from "./plan-problem.js";
 import type { TaskSpec } from "./task-spec.js";
 import { plannedSpec } from "./tasks-of-run.js";
 

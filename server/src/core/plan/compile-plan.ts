@@ -10,27 +10,20 @@ import type { DurationShape } from "@pawl/proto/wire/well-known.js";
 import { durationMs, showDuration } from "../duration.js";
 import { checkId, type IdKind } from "../identity/well-formed-id.js";
 import { limits } from "../limits.js";
-import { invalidField, type Rejection } from "../rejection.js";
+import type { Rejection } from "../rejection.js";
+import { compileJoin, rankTasks } from "./compile-join.js";
 import { findCycle } from "./find-cycle.js";
-import type { CompiledPlan, RetrySpec, TaskSpec } from "./task-spec.js";
+import { PlanProblem } from "./plan-problem.js";
+import type { CompiledPlan, JoinSpec, RetrySpec, TaskSpec } from "./task-spec.js";
 
 /** A compiled plan, or why the plan is refused. */
 export type CompileResult =
   | { readonly ok: true; readonly plan: CompiledPlan }
   | { readonly ok: false; readonly rejection: Rejection };
 
-/** A bad value in a plan. */
-export class PlanProblem extends Error {
-  readonly rejection: Rejection;
-  constructor(field: string, expected: string, actual: string) {
-    super(field);
-    this.rejection = invalidField(field, expected, actual);
-  }
-}
-
 /**
  * Checks a plan as received and fills in its defaults. Refusals, in this order: size, form, number of tasks; of all tasks
- * name, duplicate, kind, queue; then task by task needs, priority, retry, timeouts, grace; output; cycle.
+ * name, duplicate, kind, queue; then task by task needs, join, priority, retry, timeouts, grace; output; cycle.
  */
 export function compilePlan(bytes: Uint8Array): CompileResult {
   try {
@@ -60,14 +53,15 @@ function compile(bytes: Uint8Array): CompiledPlan {
       dependents[need]?.push(number);
     }
     const field = `plan.tasks[${number}]`;
-    return compileTask(task, { number, needs, dependents: dependents[number] ?? [], field });
+    const join = compileJoin(task, needs, field);
+    return compileTask(task, { number, needs, join, dependents: dependents[number] ?? [], field });
   });
   const output = resolveOutput(shape, byName);
   const cycle = findCycle(tasks);
   if (cycle !== undefined) {
     throw new PlanProblem("plan.tasks", "a graph without cycles", `the cycle ${cycle.join(" → ")}`);
   }
-  return { bytes, tasks, byName, output };
+  return { bytes, tasks, byName, output, ranks: rankTasks(tasks) };
 }
 
 function decode(bytes: Uint8Array): PlanShape {
@@ -152,7 +146,10 @@ export function compileCalledTask(task: PlanTaskShape, number: number, field: st
   if (task.needs.length > 0) {
     throw new PlanProblem(`${field}.needs`, "empty in a call", `${task.needs.length} names`);
   }
-  return compileTask(task, { number, needs: none, dependents: none, field });
+  if (task.join !== undefined) {
+    throw new PlanProblem(`${field}.join`, "absent in a call", "a join");
+  }
+  return compileTask(task, { number, needs: none, join: undefined, dependents: none, field });
 }
 
 /** Why a task cannot be called; undefined when it can. */
@@ -173,6 +170,7 @@ const none: readonly number[] = [];
 interface TaskPlace {
   readonly number: number;
   readonly needs: readonly number[];
+  readonly join: JoinSpec | undefined;
   readonly dependents: readonly number[];
 }
 

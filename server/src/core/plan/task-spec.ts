@@ -1,3 +1,5 @@
+import type { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
+
 /** One task of a compiled plan, with every default filled in. Times in ms. */
 export interface TaskSpec {
   readonly number: number;
@@ -6,6 +8,8 @@ export interface TaskSpec {
   readonly queue: string;
   /** Numbers of the tasks it needs, in the order the plan names them. */
   readonly needs: readonly number[];
+  /** How many of its needs it waits for; undefined: all, and it is SKIPPED when one fails. */
+  readonly join: JoinSpec | undefined;
   /** Numbers of the tasks that need it. */
   readonly dependents: readonly number[];
   /** Its own input as received; absent: the run's. */
@@ -20,6 +24,14 @@ export interface TaskSpec {
   readonly scheduleToCloseMs: number | undefined;
   readonly leaseMs: number;
   readonly cancelGraceMs: number;
+}
+
+/** What a task waits for, of the tasks that it needs. */
+export interface JoinSpec {
+  /** How many of them must count, from 1. */
+  readonly atLeast: number;
+  /** What it means that one did not complete, by its number; SKIP for those that are not here. */
+  readonly rules: ReadonlyMap<number, OnNeedFailure>;
 }
 
 /** A retry policy with every default filled in. */
@@ -45,4 +57,6 @@ export interface CompiledPlan {
   readonly byName: ReadonlyMap<string, number>;
   /** Number of the task whose output is the run's; undefined: the run has none. */
   readonly output: number | undefined;
+  /** By number, the place of each task in an order in which it comes after all that it needs; undefined when no task has a join. */
+  readonly ranks: readonly number[] | undefined;
 }

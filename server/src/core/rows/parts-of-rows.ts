@@ -47,7 +47,7 @@ function changeOfRow(
 /** A task; what is derived is not counted yet. */
 export function taskOfRow(
   row: TaskRowShape,
-  openNeeds: number,
+  { openNeeds, spareNeeds }: Pick<MutableTask, "openNeeds" | "spareNeeds">,
   spec: TaskSpec | undefined,
 ): MutableTask {
   return {
@@ -78,6 +78,8 @@ export function taskOfRow(
     openWaits: noWaits,
     endedWaits: noWaits,
     openNeeds,
+    spareNeeds,
+    inputsEvent: row.inputsEvent,
     caller: undefined,
     closedEvent: row.closedEvent,
     calls: undefined,

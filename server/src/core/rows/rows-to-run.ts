@@ -19,6 +19,7 @@ import {
 import { noteFamily } from "../apply/obligations.js";
 import { addRollback } from "../apply/rollback-began.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
+import { countNeed } from "../apply/settle-needs.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 
 import { compileRecordedCall } from "../plan/compile-recorded.js";
@@ -125,8 +126,8 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
       );
     }
     before = row.number;
-    const { openNeeds, caller, calls, rollsBack, rollback } = first;
-    const task = taskOfRow(row, openNeeds, plannedSpec(run, row.number));
+    const { caller, calls, rollsBack, rollback } = first;
+    const task = taskOfRow(row, first, plannedSpec(run, row.number));
     run.tasks[row.number] = { ...task, caller, calls, rollsBack, rollback };
   }
 }
@@ -247,7 +248,9 @@ function orderEndedWaits(run: MutableRun, { endedWaits }: MutableTask): void {
 }
 
 function countTask(run: MutableRun, task: MutableTask): void {
-  if (task.status === TaskStatus.COMPLETED) {
+  if (run.plan.ranks !== undefined) {
+    countNeed(run, task);
+  } else if (task.status === TaskStatus.COMPLETED) {
     countDownNeeds(run, task);
   }
   if (!isTaskClosed(task.status)) {

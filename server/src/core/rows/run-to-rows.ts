@@ -195,6 +195,7 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
     stopRequestedAtMs: task.stop?.atMs ?? 0,
     stopReason: task.stop?.reason ?? "",
     abandoned: task.abandoned,
+    inputsEvent: task.inputsEvent,
   };
 }
 

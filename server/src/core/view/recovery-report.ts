@@ -1,6 +1,7 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { isLost } from "../joins.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
 import type { Operation, Run, Task } from "../state.js";
 import {
@@ -11,6 +12,7 @@ import {
   taskStatusName,
 } from "../transitions.js";
 import type { EventIndex } from "./event-index.js";
+import { explainNeverReady, goneOver } from "./explain-needs.js";
 import { explainUnperformed } from "./explain-proposal.js";
 import { formatCount, formatLength } from "./format-length.js";
 import { describeFailure, explainWait, type Standpoint } from "./why.js";
@@ -97,8 +99,8 @@ function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
   if (!isTaskClosed(task.status)) {
     return judgeOpenTask(run, task, from);
   }
-  if (task.status === TaskStatus.SKIPPED) {
-    return [RecoveryClass.SKIPPED, "It never ran, because a task it needs did not complete."];
+  if (isLost(task) && task.firstReadyAtMs === 0) {
+    return [RecoveryClass.SKIPPED, explainNeverReady(run, task)];
   }
   if (task.leaseVersion === run.leaseVersionBase) {
     return [RecoveryClass.SKIPPED, "It never ran, because its run was ended first."];
@@ -112,14 +114,14 @@ function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
         : `, waited ${task.suspensions === 1 ? "once" : `${task.suspensions} times`}`;
     return [
       RecoveryClass.UNDISTURBED,
-      `It ran once${waits} and is ${status}.${owedWords(run, task)}`,
+      `It ran once${waits} and is ${status}.${goneOver(run, task)}${owedWords(run, task)}`,
     ];
   }
   const tries =
     task.usedAttempts > 1
       ? `It took ${formatCount(task.usedAttempts, "attempt")}`
       : `It was handed out ${begun} times, and one attempt counts`;
-  const rest = `${reusedSteps(task)}${owedWords(run, task)}`;
+  const rest = `${reusedSteps(task)}${goneOver(run, task)}${owedWords(run, task)}`;
   return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${rest}`];
 }
 

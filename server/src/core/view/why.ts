@@ -2,6 +2,7 @@ import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { awaitedReview } from "../awaited-review.js";
+import { decisiveFailures } from "../joins.js";
 import { mustStop } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import { followsCurrent, kindAt, queuedKind } from "../plan/code-version.js";
@@ -9,6 +10,7 @@ import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Review, Run, RunPause, Task } from "../state.js";
 import { isRunOpen } from "../transitions.js";
 import { explainDeadline, explainTimedOut } from "./explain-deadline.js";
+import { completedOver, explainNeeds } from "./explain-needs.js";
 import { explainOperationReview } from "./explain-review.js";
 import { explainWaits } from "./explain-waits.js";
 import { formatCount, formatLength } from "./format-length.js";
@@ -87,13 +89,16 @@ function cut(text: string): string {
 
 function completedTasks(run: Run): string {
   const { length } = run.tasks;
+  if (run.failedTasks > 0) {
+    return completedOver(run);
+  }
   return length === 1 ? "its task did its work" : `all ${length} tasks did their work`;
 }
 
 function explainFailure(run: Run): string {
   const failed = run.tasks.filter((task) => task.status === TaskStatus.FAILED);
   const skipped = run.tasks.filter((task) => task.status === TaskStatus.SKIPPED).length;
-  const [first] = failed;
+  const [first] = run.plan.ranks === undefined ? failed : decisiveFailures(run);
   if (first === undefined) {
     return `It failed${run.failure === undefined ? "" : ` with ${describeFailure(run.failure)}`}.`;
   }
@@ -191,7 +196,7 @@ function explainTask(run: Run, task: Task, from: Standpoint): string {
     case TaskStatus.READY:
       return `${name}${undoing(run, task)} ${explainReady(run, task, from, `${next}${afterFailure(task)}`)}`;
     default:
-      return `${name} waits until ${explainNeeds(run, task)}`;
+      return `${name} ${explainNeeds(run, task)}`;
   }
 }
 
@@ -281,18 +286,6 @@ function explainTaskReview(run: Run, task: Task, { returned }: Review): string {
         ? `what "${nameOfTask(run, task.rollsBack)}" did could not be rolled back${how}`
         : `its ${formatCount(task.usedAttempts, "attempt")} are used up${how}`;
   return `${what}; resolve its review`;
-}
-
-/** Most names that are told. */
-const namesMax = 3;
-
-function explainNeeds(run: Run, task: Task): string {
-  const open = (plannedSpec(run, task.number)?.needs ?? []).filter(
-    (need) => run.tasks[need]?.status !== TaskStatus.COMPLETED,
-  );
-  const names = open.slice(0, namesMax).map((need) => `"${plannedSpec(run, need)?.name}"`);
-  const rest = open.length > namesMax ? ` and ${open.length - namesMax} more` : "";
-  return `${names.join(", ")}${rest} ${open.length === 1 ? "completes" : "complete"}`;
 }
 
 /** Name of a task. */

@@ -1,7 +1,7 @@
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
-import { decodePayload, encodePayload } from "@pawl/proto/v1/payload_wire.js";
 import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
-import type { DependencyOutputShape, OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
+import type { OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
+import { inputNeeds } from "../../core/joins.js";
 import { specOf } from "../../core/plan/change-spec.js";
 import { attemptKind } from "../../core/plan/code-version.js";
 import { planVersionOfTask } from "../../core/plan/plan-version.js";
@@ -9,13 +9,10 @@ import type { TaskSpec } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run, Task } from "../../core/state.js";
 import type { SessionLease } from "../../kernel/kernel-api.js";
-import { hashOfContent } from "../inline-content.js";
 import { shapeOfFailure } from "../views/result-view.js";
+import { dependencyOutputs } from "./dependency-outputs.js";
 import { recordedNames } from "./recorded-names.js";
 import { noRecords, type RecordPage, recordPage, warmPage } from "./records.js";
-
-/** Bytes of dependency outputs that travel inline with an offer; the rest goes as references, so that no join is too large to be offered. */
-const dependencyBytesMax = 1_048_576;
 
 /** Bytes of the names of open calls in an offer, at least roughly. */
 const openCallsBytesMax = 524_288;
@@ -34,6 +31,7 @@ export function offerShape(
   }
   // What rolls back runs the code of what ended, over its records.
   const undone = task.rollsBack === undefined ? undefined : run.tasks[task.rollsBack];
+  const whose = undone ?? task;
   const code = undone === undefined ? spec : (specOf(run, undone.number) ?? spec);
   const isWarm = warmThrough !== undefined;
   const isCold = !isWarm && (task.leaseVersion !== 1 || undone !== undefined);
@@ -47,8 +45,9 @@ export function offerShape(
     leaseVersion: task.leaseVersion,
     leaseMs: spec.leaseMs,
     attemptMs: attemptMs(task, spec),
-    input: inputOf(run, undone ?? task, code),
-    dependencies: code.needs.length === 0 ? [] : dependencyOutputs(run, code.needs),
+    input: inputOf(run, whose, code),
+    dependencies:
+      code.needs.length === 0 ? [] : dependencyOutputs(run, inputNeeds(run, whose, code)),
     steps: records.steps,
     outcomes: records.outcomes,
     moreSteps: records.hasMore,
@@ -59,7 +58,7 @@ export function offerShape(
     incarnation: run.incarnation,
     planVersion: planVersionOfTask,
     rollingBack: undone && { task: code.name, failure: failureShape(undone.failure) },
-    recorded: isCold ? recordedNames(run, (undone ?? task).number) : [],
+    recorded: isCold ? recordedNames(run, whose.number) : [],
     openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),
     warm: isWarm,
     codeVersion: run.codeVersion && offeredVersion(run.codeVersion, task),
@@ -131,28 +130,4 @@ function attemptMs(task: Task, spec: TaskSpec): number {
   }
   // A length of zero is due at once, while 0 on the wire means no limit.
   return Math.max(1, Math.min(startToCloseMs, untilClose ?? startToCloseMs));
-}
-
-function dependencyOutputs(run: Run, needs: readonly number[]): DependencyOutputShape[] {
-  let inlineBytes = 0;
-  return needs.map((need) => {
-    const output = run.tasks[need]?.output;
-    inlineBytes += output?.length ?? 0;
-    const isInline = output === undefined || inlineBytes <= dependencyBytesMax;
-    return {
-      task: nameOfTask(run, need),
-      output: isInline ? output : referenceTo(output),
-    };
-  });
-}
-
-/** A payload that names content by its hash; ReadBlob gives it, also when it lies inline in the run. */
-function referenceTo(payload: Uint8Array): Uint8Array {
-  const shape = decodePayload(payload);
-  if (shape.body.case !== "data") {
-    return payload;
-  }
-  const sha256 = hashOfContent(payload, shape.body.value);
-  const value = { sha256, sizeBytes: BigInt(shape.body.value.length) };
-  return encodePayload({ ...shape, body: { case: "blob", value } });
 }

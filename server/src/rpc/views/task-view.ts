@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { JoinSchema } from "@pawl/proto/v1/plan_pb.js";
 import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
@@ -47,11 +48,23 @@ export function taskView(
     waitsFor: explainWait(run, number, options),
     next: [...(taskTransitions.get(task.status) ?? [])],
     needs: spec.needs.map((need) => nameOfTask(run, need)),
+    ...(spec.join === undefined ? {} : { join: joinView(run, spec.join) }),
+    inputsEvent: task.inputsEvent,
     ...(waitsUntil === undefined ? {} : { waitsUntil }),
     ...(options.isWhole ? policyView(spec) : {}),
     ...(options.isWhole && task.output !== undefined ? { output: payloadOf(task.output) } : {}),
     ...(task.failure === undefined ? {} : { lastFailure: failureView(task.failure) }),
     ...(task.progress === undefined ? {} : { progress: payloadOf(task.progress) }),
+  };
+}
+
+function joinView(
+  run: Run,
+  { atLeast, rules }: NonNullable<TaskSpec["join"]>,
+): MessageInitShape<typeof JoinSchema> {
+  return {
+    atLeast,
+    rules: [...rules].map(([need, onFailure]) => ({ task: nameOfTask(run, need), onFailure })),
   };
 }
 

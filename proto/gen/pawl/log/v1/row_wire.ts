@@ -820,6 +820,7 @@ export interface TaskRowShape {
   abandoned: boolean;
   stopReason: string;
   codeVersion: number;
+  inputsEvent: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -956,6 +957,10 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(362);
     w.string(m.stopReason);
   }
+  if (m.inputsEvent !== 0) {
+    w.tag(392);
+    w.varint32(m.inputsEvent);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -991,6 +996,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let abandoned: boolean = false;
   let stopReason: string = "";
   let codeVersion: number = 0;
+  let inputsEvent: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1091,6 +1097,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 362:
         stopReason = r.string();
         break;
+      case 392:
+        inputsEvent = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1127,6 +1136,7 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     abandoned,
     stopReason,
     codeVersion,
+    inputsEvent,
   };
 }
 
