@@ -3,6 +3,7 @@ import type { ChildOptions, ChildRun } from "./children.js";
 import type { StartArguments, Startable } from "./connect.js";
 import type { Duration } from "./duration.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "./messages.js";
+import type { NeededTask } from "./needed-task.js";
 import type { Operation } from "./operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "./other-runs.js";
 import type { EmitOptions, Emitted } from "./output.js";
@@ -92,14 +93,18 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The last progress of an earlier attempt, decoded. Undefined when there is none. */
   readonly lastProgress: unknown;
-  /** Outputs of the tasks this one needs, by name, decoded. */
+  /** Outputs of the tasks this one needs, by name, decoded: of those that completed before this one could begin. */
   readonly dependencies: Readonly<Record<string, unknown>>;
   /**
    * Output of a needed task, with its type. `name` defaults to the reference's own.
    *
-   * @throws DefinitionInvalid when this task does not need it.
+   * @throws DefinitionInvalid when this task was not given it, or it did not complete.
    */
   dependency<Output>(ref: TaskRef<unknown, Output>, name?: string): Output;
+  /** What became of the tasks this one needs, in the order its plan names them: those that had ended when it could begin, the same in every attempt. */
+  readonly needed: readonly NeededTask[];
+  /** What became of one of them, with its type. `name` defaults to the reference's own. */
+  need<Output>(ref: TaskRef<unknown, Output>, name?: string): NeededTask<Output>;
   /**
    * Tells how far the attempt is, and renews its lease. The last one is kept and given to the next attempt. JSON, at
    * most 32 KiB. Memory only until the task's next event.

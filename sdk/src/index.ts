@@ -97,6 +97,7 @@ export type {
   SignalWaitOptions,
   StartSignalOptions,
 } from "./messages.js";
+export type { NeededTask, OnNeedFailure } from "./needed-task.js";
 export { type EmbeddedKernel, type OpenKernelOptions, openKernel } from "./open-kernel.js";
 export {
   type ErasedCall,
@@ -128,6 +129,7 @@ export type {
 } from "./output.js";
 export {
   type CheckedTasks,
+  type Need,
   type OutputOf,
   type PlanRef,
   type PlanSpec,

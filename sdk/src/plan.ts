@@ -1,16 +1,33 @@
 import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import { checkId } from "./internal/ids.js";
 import { buildPlanMessage } from "./internal/plan-message.js";
+import type { OnNeedFailure } from "./needed-task.js";
 import type { Schema } from "./schema.js";
 import type { TaskRef } from "./task.js";
 import type { ScheduleOptions } from "./task-options.js";
+
+/** A task that another one needs. */
+export interface Need<Name extends string = string> {
+  /** Its name in the plan. */
+  readonly task: Name;
+  /** What it means to the one that needs it when it fails or is skipped. */
+  readonly onFailure: OnNeedFailure;
+}
 
 /** One task of a plan. */
 export interface PlanTask extends ScheduleOptions {
   /** What runs. */
   readonly task: TaskRef;
-  /** Names of the tasks that must complete first. Their outputs arrive in `ctx.dependencies`. */
-  readonly needs?: readonly string[];
+  /**
+   * The tasks that must complete first, by name; or with what it means when one fails. Their outputs arrive in `ctx.dependencies`, and how each ended in
+   * `ctx.need`.
+   */
+  readonly needs?: readonly (string | Need)[];
+  /**
+   * How many of them must count: those that completed, and those that failed where `onFailure` is `continue`. Default: `all`. When enough do, the task begins with what has ended by then;
+   * what ends later goes on, and is not given to it. When too few are left, it is skipped, or fails where one says so.
+   */
+  readonly join?: "all" | "any" | { readonly atLeast: number };
   /** The task's own input, as data. Absent: it gets the run's input. */
   readonly input?: unknown;
 }
@@ -45,10 +62,13 @@ type OtherNames<Tasks, Name> = string extends keyof Tasks ? string : Exclude<key
 /** Each task with what its types demand: needs that exist, and an input that fits. */
 export type CheckedTasks<Tasks, RunInput> = {
   readonly [Name in keyof Tasks]: Tasks[Name] extends { readonly task: infer Ref }
-    ? { readonly task: Ref; readonly needs?: readonly OtherNames<Tasks, Name>[] } & OwnInput<
-        SentTo<Ref>,
-        RunInput
-      >
+    ? {
+        readonly task: Ref;
+        readonly needs?: readonly (
+          | OtherNames<Tasks, Name>
+          | Need<OtherNames<Tasks, Name> & string>
+        )[];
+      } & OwnInput<SentTo<Ref>, RunInput>
     : never;
 };
 
@@ -78,10 +98,10 @@ export interface PlanRef<Sent = unknown, Output = unknown> {
 
 /**
  * Builds a plan: which tasks run, what each needs, whose output is the run's. It is data: no closures, the same bytes
- * each time. A task that failed for good skips its dependants; other branches finish, then the run fails.
+ * each time. A task that failed for good skips its dependants, unless they say otherwise; other branches finish, then the run fails.
  *
  * @param name Name of the workflow, 1 to 200 bytes.
- * @throws DefinitionInvalid for a task that needs an unknown one, a cycle, an unknown output, or a plan out of bounds;
+ * @throws DefinitionInvalid for a task that needs an unknown one, a join that asks for more than there are, a cycle, an unknown output, or a plan out of bounds;
  *   ValueRefused for an input that is not JSON.
  */
 export function plan<

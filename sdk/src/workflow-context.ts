@@ -99,7 +99,8 @@ export interface WorkflowContext<Sent = unknown> extends WorkingContext {
 }
 
 /** What a workflow function may do while it is at work. */
-export interface WorkingContext extends Omit<TaskContext, "dependencies" | "dependency"> {
+export interface WorkingContext
+  extends Omit<TaskContext, "dependencies" | "dependency" | "needed" | "need"> {
   /**
    * Calls a task: it joins the run, and any worker that serves it gets it, in any language. Its result is recorded.
    *

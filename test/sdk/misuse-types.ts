@@ -60,6 +60,24 @@ same<NonNullable<typeof q.types>["output"], undefined>(true);
 plan("p", { tasks: { a: { task: noin, needs: ["zz"] } } });
 // @ts-expect-error self need
 plan("p", { tasks: { a: { task: noin, needs: ["a"] } } });
+const joined = plan("p", {
+  tasks: {
+    a: { task: noin },
+    b: { task: noin, needs: ["a"], join: "any" },
+    c: { task: noin, needs: ["a", { task: "b", onFailure: "continue" }], join: { atLeast: 1 } },
+  },
+  output: "c",
+});
+void joined;
+const bare = { task: noin };
+// @ts-expect-error unknown need with a rule
+plan("p", { tasks: { bare, b: { task: noin, needs: [{ task: "z", onFailure: "skip" }] } } });
+// @ts-expect-error unknown rule
+plan("p", { tasks: { bare, b: { task: noin, needs: [{ task: "bare", onFailure: "no" }] } } });
+// @ts-expect-error unknown join
+plan("p", { tasks: { bare, b: { task: noin, needs: ["bare"], join: "some" } } });
+// @ts-expect-error a number that is none
+plan("p", { tasks: { bare, b: { task: noin, needs: ["bare"], join: { atLeast: "1" } } } });
 // @ts-expect-error unknown output
 plan("p", { tasks: { a: { task: noin } }, output: "z" });
 // @ts-expect-error run input does not fit the task's

@@ -16,6 +16,7 @@ import type { PerformOptions, SleepOptions, StepScope, TaskContext } from "../co
 import type { Duration } from "../duration.js";
 import { DefinitionInvalid, PawlError } from "../errors.js";
 import type { Answer, AskOptions, SignalReceived, SignalWaitOptions } from "../messages.js";
+import type { NeededTask } from "../needed-task.js";
 import type { Operation } from "../operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "../other-runs.js";
 import type { EmitOptions } from "../output.js";
@@ -32,11 +33,12 @@ import type { AttemptContextOptions } from "./attempt-context-options.js";
 import { never } from "./attempt-state.js";
 import { childCall, childHandle, childItem, readChild } from "./children.js";
 import { decodePayload } from "./codec.js";
-import { decodeOutput } from "./decode-output.js";
 import { Emitter } from "./emitter.js";
 import { encodeProgress } from "./encode-progress.js";
 import { type CodePlace, Names, NOT_KEPT, PLACES_MAX, placeInCode } from "./names.js";
+import { NeededTasks } from "./needed-tasks.js";
 import { buildOperationRequest, requireOptions } from "./operation-request.js";
+import { ownName } from "./own-name.js";
 import { type Ledger, Performance } from "./perform.js";
 import { promised, quiet } from "./quiet.js";
 import { readTimer, sleepCall, sleepUntilCall } from "./sleep.js";
@@ -65,7 +67,7 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
   #approvals: Names | undefined;
   #told: Names | undefined;
   #children: Names | undefined;
-  #dependencies: Readonly<Record<string, unknown>> | undefined;
+  #neededTasks: NeededTasks | undefined;
   #origin: Origin | undefined;
   #stepsAsked = 0;
 
@@ -123,22 +125,26 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     return decodePayload(this.options.offer.lastProgress, "the last progress");
   }
 
+  get #needs(): NeededTasks {
+    this.#neededTasks ??= new NeededTasks(this.options.offer.dependencies);
+    return this.#neededTasks;
+  }
+
   get dependencies(): Readonly<Record<string, unknown>> {
-    this.#dependencies ??= Object.fromEntries(
-      this.options.offer.dependencies.map((found) => [found.task, decodeOutput(found)]),
-    );
-    return this.#dependencies;
+    return this.#needs.outputs;
   }
 
   dependency<Output>(ref: TaskRef<unknown, Output>, name: string = ref.name): Output {
-    const found = this.options.offer.dependencies.find((dependency) => dependency.task === name);
-    if (found === undefined) {
-      throw new DefinitionInvalid(
-        `Expected task "${this.task}" to need "${name}", but its plan does not say so. Add it to needs, or give the name it has there.`,
-      );
-    }
     // The worker that served it has checked the output against the reference's schema, or there is none to check.
-    return decodeOutput(found) as Output;
+    return this.#needs.outputOf(name, this.task) as Output;
+  }
+
+  get needed(): readonly NeededTask[] {
+    return this.#needs.all;
+  }
+
+  need<Output>(ref: TaskRef<unknown, Output>, name: string = ref.name): NeededTask<Output> {
+    return this.#needs.of(name) as NeededTask<Output>;
   }
 
   progress(value: unknown, ..._problem: readonly unknown[]): void {
@@ -488,11 +494,4 @@ export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate
     if (misplaced !== undefined) throw misplaced;
     return this.options.state.enter(call, run, isWanted);
   }
-}
-
-/** Refuses the name of a step that would pass for one of the SDK's own. */
-function ownName(name: string): Promise<never> | undefined {
-  if (typeof name !== "string" || !name.startsWith("$")) return undefined;
-  const message = `Expected a name of a step without "$" at its beginning, but it is "${name}". Such names are the SDK's own: choose another one.`;
-  return quiet(Promise.reject(new DefinitionInvalid(message)));
 }

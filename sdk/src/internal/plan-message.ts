@@ -20,6 +20,7 @@ import { parseDuration, toProtoDuration } from "./duration-ms.js";
 import { findCycle } from "./find-cycle.js";
 import { checkId } from "./ids.js";
 import { kindOf } from "./kind-of.js";
+import { buildJoin, nameOfNeed } from "./plan-join.js";
 
 /** Most tasks in a plan, and its longest encoding: the kernel's own bounds. */
 const TASKS_MAX = 5_000;
@@ -61,27 +62,32 @@ export function buildPlanMessage(name: string, tasks: PlanTasks, output: string 
 
 function checkNeeds(name: string, tasks: PlanTasks): void {
   for (const [taskName, task] of Object.entries(tasks)) {
-    for (const need of task.needs ?? []) {
+    const needs = namesOfNeeds(task);
+    for (const need of needs) {
       if (!Object.hasOwn(tasks, need)) {
         throw new DefinitionInvalid(
           `Expected task "${taskName}" of plan "${name}" to need tasks of the plan, but "${need}" is none. Name one, or add it.`,
         );
       }
     }
-    if (new Set(task.needs).size !== (task.needs ?? []).length) {
+    if (new Set(needs).size !== needs.length) {
       throw new DefinitionInvalid(
         `Expected task "${taskName}" of plan "${name}" to need each task once, but one is named twice. Remove the repeat.`,
       );
     }
   }
   const cycle = findCycle(
-    new Map(Object.entries(tasks).map(([key, task]) => [key, task.needs ?? []])),
+    new Map(Object.entries(tasks).map(([key, task]) => [key, namesOfNeeds(task)])),
   );
   if (cycle !== undefined) {
     throw new DefinitionInvalid(
       `Expected plan "${name}" to have no cycle, but ${cycle.join(" needs ")}. Break it.`,
     );
   }
+}
+
+function namesOfNeeds({ needs = [] }: PlanTask): string[] {
+  return needs.map(nameOfNeed);
 }
 
 /** A task as it is sent: of a plan, or called by another one. */
@@ -91,10 +97,14 @@ export function buildTask(name: string, planTask: PlanTask): PlanTaskMessage {
   const message = create(PlanTaskSchema, {
     name: checkId(name, "the name of a task"),
     kind: kindOf(planTask.task),
-    needs: [...(planTask.needs ?? [])],
+    needs: namesOfNeeds(planTask),
     queue: schedule.queue ?? "",
     priority: schedule.priority ?? 0,
   });
+  const join = buildJoin(name, planTask);
+  if (join !== undefined) {
+    message.join = join;
+  }
   const input = encodeValue(planTask.input, `the input of task "${name}"`);
   if (input !== undefined) {
     message.input = input;
