@@ -1,6 +1,6 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { createPawlClient, type PawlClient } from "@pawl/sdk/client";
 import { judgeApproval } from "./judge-approval.js";
 import { judgeMerge } from "./judge-merge.js";
@@ -112,7 +112,7 @@ function outcomeOf({ class: kind, leases }: Ledger, window: Window): Outcome | "
       return "needs-review";
     case RecoveryClass.SKIPPED:
       return "not-performed";
-    case RecoveryClass.UNDISTURBED:
+    case RecoveryClass.UNTOUCHED:
       // The task was handed out before it was allowed, or before it had what it merges, and after.
       if (expectedApprovals[window] !== undefined) return "performed";
       if (expectedMerges[window] !== undefined) return "performed";

@@ -1,4 +1,4 @@
-import { type GetRecoveryReportResponse, RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { type GetRecoveryReportResponse, RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import type { Client } from "@pawl/sdk";
 import { ticketClient } from "../ticket-service/client.js";
 import { describeApproval } from "./approval.js";
@@ -68,7 +68,7 @@ async function readRecovery(client: Client, runId: string): Promise<GetRecoveryR
 
 async function describeRecovery(client: Client, runId: string): Promise<string> {
   const report = await readRecovery(client, runId);
-  const disturbed = report.lines.filter(({ class: kind }) => kind !== RecoveryClass.UNDISTURBED);
+  const disturbed = report.lines.filter(({ class: kind }) => kind !== RecoveryClass.UNTOUCHED);
   const lines = disturbed.map(
     ({ task, operationKey, sentence }) =>
       `${operationKey === "" ? `task ${task}` : "tickets.create"}: ${sentence}`,

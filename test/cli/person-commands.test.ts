@@ -3,10 +3,10 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { FailureSchema } from "@pawl/proto/v1/failure_pb.js";
 import { OperationScope, OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { ReviewChoice } from "@pawl/proto/v1/review_pb.js";
 import type { ListReviewsRequest, ResolveReviewRequest } from "@pawl/proto/v1/review_service_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { describe, expect, it } from "vitest";
 import { NOW_MS, parseLines } from "./support/run-cli.js";
 import { sampleReview, sampleRun, sampleTask } from "./support/samples.js";
@@ -107,7 +107,7 @@ describe("pawl why", () => {
 describe("pawl report", () => {
   const lines = [
     {
-      class: RecoveryClass.UNDISTURBED,
+      class: RecoveryClass.UNTOUCHED,
       task: "look",
       sentence: "It ran once.",
       eventNumbers: [1, 2],
@@ -133,6 +133,11 @@ describe("pawl report", () => {
           runId: "order-7",
           status: RunStatus.RUNNING,
           why: "It waits for a person.",
+          totals: [
+            { class: RecoveryClass.RETRIED, tasks: 1 },
+            { class: RecoveryClass.NEEDS_REVIEW, operations: 1 },
+            { class: RecoveryClass.UNTOUCHED, tasks: 1 },
+          ],
           lines,
         }),
       },
@@ -140,10 +145,10 @@ describe("pawl report", () => {
     expect((await run("report", "order-7")).out).toBe(
       [
         "Run order-7 is RUNNING. It waits for a person.",
-        "1 retried, 1 needs review, 1 undisturbed.",
+        "1 retried, 1 needs review, 1 untouched.",
         "",
         "CLASS         TASK  OPERATION  WHAT HAPPENED",
-        "UNDISTURBED   look             It ran once. [events 1, 2]",
+        "UNTOUCHED     look             It ran once. [events 1, 2]",
         "RETRIED       pay              It was tried twice. [events 3]",
         "NEEDS_REVIEW  pay   k          Nobody knows.",
         "",
@@ -154,7 +159,7 @@ describe("pawl report", () => {
       ].join("\n"),
     );
     const [json] = parseLines((await run("report", "order-7", "--json")).out);
-    expect(json).toMatchObject({ lines: [{ class: "RECOVERY_CLASS_UNDISTURBED" }, {}, {}] });
+    expect(json).toMatchObject({ lines: [{ class: "RECOVERY_CLASS_UNTOUCHED" }, {}, {}] });
   });
 });
 

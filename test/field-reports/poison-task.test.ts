@@ -1,5 +1,5 @@
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { ReviewChoice, ReviewSubject } from "@pawl/proto/v1/review_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
 import { type Client, connect } from "@pawl/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Processes } from "./support/processes.js";

@@ -1,7 +1,8 @@
 import type { MessageShape } from "@bufbuild/protobuf";
 import { OperationStatus, SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
-import { RecoveryClass, RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Offer } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Fault, FaultPlan, StoreCall } from "@pawl/server/log/fault-plan.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,8 +1,9 @@
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { ReviewService } from "@pawl/proto/v1/review_service_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { RecoveryClass, RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { complete, json, leasedRun, oneTask, textOf } from "./support/fixtures.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
@@ -194,7 +195,7 @@ describe.each(["grpc", "json"] as const)("the rest over %s", (protocol) => {
     expect(report).toMatchObject({
       runId: "done",
       status: RunStatus.COMPLETED,
-      lines: [{ class: RecoveryClass.UNDISTURBED, task: "only", eventNumbers: [2, 3] }],
+      lines: [{ class: RecoveryClass.UNTOUCHED, task: "only", eventNumbers: [2, 3] }],
     });
     expect(report.why).toMatch(/^It completed after /);
     expect(report.nextPageToken).toBe("");

@@ -8,6 +8,7 @@ import type { CurrentVersionEntry } from "./current-versions.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
+import type { EventProof } from "./storage/event-proofs.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
 /** A stored event with its places, as history and watchers give it. */
@@ -265,6 +266,8 @@ export interface KernelApi {
   findOperation(namespace: string, operationKey: string): Promise<number | undefined>;
   /** Durable events of one run from event number `from`, a page (≤ 256 events or 1 MiB) at a time. */
   history(target: Target, from: number): AsyncIterable<readonly WatchedEvent[]>;
+  /** Where the log holds durable events of one run, by their numbers; one that it holds no more is left out. */
+  eventProofs(target: Target, events: readonly number[]): Promise<ReadonlyMap<number, EventProof>>;
   /** Watches one run from a position (empty: from its first event). Rejects with RejectionError for a bad position. */
   watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher>;
   /** Watches one run from now on. */

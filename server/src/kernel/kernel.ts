@@ -35,6 +35,7 @@ import { NamedLeases } from "./named-leases.js";
 import { defaultNamespace, type NamespaceEntry } from "./namespaces.js";
 import { goingAway, type Outcome, RejectionError, type ReplyTo, type Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
+import type { EventProof } from "./storage/event-proofs.js";
 import { Watches } from "./watches.js";
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
@@ -192,6 +193,14 @@ export class Kernel implements KernelApi {
   async *history(target: Target, from: number): AsyncIterable<readonly WatchedEvent[]> {
     const resident = await this.#answers.load(target);
     yield* this.#parts.history.read(resident.number, from);
+  }
+
+  async eventProofs(
+    target: Target,
+    events: readonly number[],
+  ): Promise<ReadonlyMap<number, EventProof>> {
+    const resident = await this.#answers.load(target);
+    return await this.#parts.history.proofs(resident.number, events);
   }
 
   watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher> {

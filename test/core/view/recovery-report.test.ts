@@ -1,11 +1,13 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { EventIndex } from "@pawl/server/core/view/event-index.js";
-import { buildRecoveryReport } from "@pawl/server/core/view/recovery-report.js";
+import type { RecoveryReportLine } from "@pawl/server/core/view/recovery-report.js";
+import { RecoveryStory } from "@pawl/server/core/view/recovery-story.js";
 import { expect, test } from "vitest";
 import {
   cancelRun,
+  changeTask,
   completeTask,
   endLease,
   failTask,
@@ -39,12 +41,12 @@ function report(machine: Machine): string[] {
   );
 }
 
-function lines(machine: Machine): ReturnType<typeof buildRecoveryReport> {
-  const index = new EventIndex();
+function lines(machine: Machine): readonly RecoveryReportLine[] {
+  const story = new RecoveryStory({ incarnation: 0 });
   for (const { body, meta } of machine.events) {
-    index.add(body, meta.number);
+    story.add(body, meta, meta.number);
   }
-  return buildRecoveryReport(machine.state, { nowMs: machine.nowMs }, index);
+  return story.finish({ nowMs: machine.nowMs })?.lines ?? [];
 }
 
 /** The next attempt of task 0 begins. */
@@ -54,13 +56,13 @@ function retry(machine: Machine): void {
   machine.do(leaseTask(0));
 }
 
-test("what ran once is undisturbed, and its lines name the events that show it", () => {
+test("what ran once is untouched, and its lines name the events that show it", () => {
   const machine = started({ only: {} });
   machine.do(leaseTask(0));
   machine.do(intend(1, "i1"));
   machine.do(observeResult("i1"));
   machine.do(completeTask(1));
-  expect(report(machine)).toEqual(["only UNDISTURBED", "only+mail UNDISTURBED"]);
+  expect(report(machine)).toEqual(["only UNTOUCHED", "only+mail UNTOUCHED"]);
   expect(lines(machine).map(({ eventNumbers }) => eventNumbers)).toEqual([
     [2, 5],
     [3, 4],
@@ -121,7 +123,7 @@ test("what never ran is skipped, for either reason", () => {
   const failed = started({ only: { retry: { attemptsMax: 1 } }, later: { needs: ["only"] } });
   failed.do(leaseTask(0));
   failed.do(failTask(1));
-  expect(report(failed)).toEqual(["only UNDISTURBED", "later SKIPPED"]);
+  expect(report(failed)).toEqual(["only UNTOUCHED", "later SKIPPED"]);
   const cancelled = started({ only: {} });
   cancelled.do(cancelRun());
   expect(report(cancelled)).toEqual(["only SKIPPED"]);
@@ -164,4 +166,48 @@ test("a long story keeps its beginning and its end", () => {
   const numbers = index.ofTask(0);
   expect(numbers).toHaveLength(50);
   expect([numbers[0], numbers.at(-1)]).toEqual([1, 200]);
+});
+
+test("what a worker was given again stands as reused: the task before it, and what it called", () => {
+  const machine = started({ first: {}, only: { ...at0, needs: ["first"] } });
+  machine.do(leaseTask(0));
+  machine.do(completeTask(1));
+  machine.do(leaseTask(1));
+  expect(report(machine)).toEqual(["first UNTOUCHED", "only WAITING"]);
+  machine.do(endLease(1, LeaseEndReason.EXPIRED, { task: 1 }));
+  machine.nowMs += 1;
+  machine.do({ kind: "FireDeadline", task: 1 });
+  machine.do(leaseTask(1));
+  expect(report(machine)).toEqual(["first REUSED", "only WAITING"]);
+});
+
+test("a line says how many attempts there were and are, when it began and ended, and which event proves it", () => {
+  const machine = started({ only: at0 });
+  const startedAtMs = machine.nowMs;
+  machine.do(leaseTask(0));
+  machine.do(endLease(1, LeaseEndReason.EXPIRED));
+  machine.nowMs += 60_000;
+  machine.do({ kind: "FireDeadline", task: 0 });
+  machine.do(leaseTask(0));
+  const [open] = lines(machine);
+  expect(open).toMatchObject({
+    attemptsUsed: 1,
+    attemptsMax: 5,
+    endedAtMs: 0,
+    observedAtMs: 0,
+    proofEvent: 5,
+  });
+  machine.nowMs += 1000;
+  machine.do(completeTask(2));
+  expect(lines(machine)[0]).toMatchObject({
+    ...{ attemptsUsed: 2, attemptsMax: 5, firstReadyAtMs: startedAtMs, proofEvent: 6 },
+    ...{ lastLeasedAtMs: startedAtMs + 60_000, endedAtMs: startedAtMs + 61_000 },
+    observedAtMs: startedAtMs + 61_000,
+  });
+});
+
+test("what a person ended by hand is reconciled: no attempt of it said so", () => {
+  const machine = started({ only: {} });
+  machine.do(changeTask({ case: "completed", output: undefined }, 0));
+  expect(report(machine)).toEqual(["only RECONCILED"]);
 });

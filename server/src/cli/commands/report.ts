@@ -1,18 +1,23 @@
-import { RunStatusSchema } from "@pawl/proto/v1/run_pb.js";
 import {
   type GetRecoveryReportResponse,
   GetRecoveryReportResponseSchema,
-  RecoveryClass,
-} from "@pawl/proto/v1/run_service_pb.js";
+} from "@pawl/proto/v1/recovery_pb.js";
+import { RunStatusSchema } from "@pawl/proto/v1/run_pb.js";
 import type { Command } from "commander";
 import { CALL_TIMEOUT_MS, type Connection } from "../connection.js";
 import type { CliContext } from "../context.js";
 import { enumWord } from "../format/enum-word.js";
-import { describeClasses, REPORT_HEADINGS, reportRow } from "../format/report.js";
+import { describeTotals, needsPerson, REPORT_HEADINGS, reportRow } from "../format/report.js";
+import { reportMarkdown } from "../format/report-markdown.js";
 import { lookOf } from "../format/style.js";
 import { clean, sentence } from "../format/text.js";
-import { addKernelOptions, type KernelOptions } from "../options.js";
-import { withKernel } from "../with-kernel.js";
+import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
+import { type KernelSession, withKernel } from "../with-kernel.js";
+
+interface ReportOptions extends KernelOptions {
+  readonly markdown?: boolean;
+  readonly incarnation?: number;
+}
 
 /** `pawl report RUN`. */
 export function addReport(program: Command, context: CliContext): void {
@@ -21,39 +26,61 @@ export function addReport(program: Command, context: CliContext): void {
     .description(
       "say what recovery did: what was reused, retried, reconciled, skipped, and what waits",
     )
-    .argument("<run>", "id of the run");
-  addKernelOptions(command).action((runId: string, options: KernelOptions) =>
-    withKernel(context, options, async ({ kernel, namespace, out, followUps }) => {
-      const report = await readReport(kernel, namespace, runId);
+    .argument("<run>", "id of the run")
+    .option("--markdown", "print a ticket in GitHub-flavoured Markdown")
+    .option(
+      "--incarnation <n>",
+      "an earlier incarnation of the run (default: the present one)",
+      wholeNumber(1, 4_294_967_295),
+    );
+  addKernelOptions(command).action((runId: string, options: ReportOptions) =>
+    withKernel(context, options, async (session) => {
+      const { kernel, namespace, out } = session;
+      const { incarnation = 0 } = options;
+      const report = await readReport(kernel, { namespace, runId, incarnation });
       if (out.isJson) {
         out.message(GetRecoveryReportResponseSchema, report);
-        return;
+      } else if (options.markdown === true) {
+        out.lines(...reportMarkdown(report));
+      } else {
+        printReport(session, report);
       }
-      const status = enumWord(RunStatusSchema, report.status);
-      out.lines(
-        `Run ${out.style("bold", clean(report.runId))} is ${out.style(lookOf(status), status)}. ${clean(sentence(report.why))}`,
-        sentence(describeClasses(report.lines)),
-      );
-      out.table(REPORT_HEADINGS, report.lines.map(reportRow));
-      const needsReview = report.lines.some((line) => line.class === RecoveryClass.NEEDS_REVIEW);
-      out.next([
-        ...(needsReview ? [followUps.command("reviews list", [], ["--run", runId])] : []),
-        followUps.command("run history", [runId]),
-      ]);
     }),
   );
+}
+
+function printReport({ out, followUps }: KernelSession, report: GetRecoveryReportResponse): void {
+  const { runId, incarnation, presentIncarnation, totals, otherIncarnations } = report;
+  const status = enumWord(RunStatusSchema, report.status);
+  const isEarlier = incarnation < presentIncarnation;
+  out.lines(
+    `Run ${out.style("bold", clean(runId))} is ${out.style(lookOf(status), status)}. ${clean(sentence(report.why))}`,
+    `${isEarlier ? `Of its incarnation ${incarnation}: ` : ""}${sentence(describeTotals(totals))}`,
+    ...(otherIncarnations.length === 0
+      ? []
+      : [
+          `${isEarlier ? "Of the other incarnations that have ended" : "Of its earlier incarnations"}: ${sentence(describeTotals(otherIncarnations))}`,
+        ]),
+  );
+  out.table(REPORT_HEADINGS, report.lines.map(reportRow));
+  out.next([
+    ...(needsPerson(totals) ? [followUps.command("reviews list", [], ["--run", runId])] : []),
+    ...(!isEarlier && presentIncarnation > 1
+      ? [followUps.command("report", [runId], ["--incarnation", `${presentIncarnation - 1}`])]
+      : []),
+    followUps.command("run history", [runId]),
+  ]);
 }
 
 /** The whole report: one of a huge run comes in pages. */
 async function readReport(
   { runs }: Connection,
-  namespace: string,
-  runId: string,
+  of: { readonly namespace: string; readonly runId: string; readonly incarnation: number },
 ): Promise<GetRecoveryReportResponse> {
   const timeout = { timeoutMs: CALL_TIMEOUT_MS };
-  const report = await runs.getRecoveryReport({ namespace, runId }, timeout);
+  const report = await runs.getRecoveryReport(of, timeout);
   while (report.nextPageToken !== "") {
-    const asked = { namespace, runId, pageToken: report.nextPageToken };
+    const asked = { ...of, pageToken: report.nextPageToken };
     const page = await runs.getRecoveryReport(asked, timeout);
     report.lines.push(...page.lines);
     report.nextPageToken = page.nextPageToken;

@@ -1,4 +1,9 @@
-import { RecoveryClassSchema, type RecoveryLine } from "@pawl/proto/v1/run_service_pb.js";
+import {
+  RecoveryClass,
+  RecoveryClassSchema,
+  type RecoveryLine,
+  type RecoveryTotal,
+} from "@pawl/proto/v1/recovery_pb.js";
 import { enumCell, enumWord } from "./enum-word.js";
 import type { Cell } from "./table.js";
 
@@ -17,14 +22,19 @@ export function reportRow(line: RecoveryLine): Cell[] {
   ];
 }
 
-/** How many lines are of each class, the order of the classes: `2 reused, 1 needs review`. */
-export function describeClasses(lines: readonly RecoveryLine[]): string {
-  return RecoveryClassSchema.values
-    .map(({ number }) => {
-      const amount = lines.filter((line) => line.class === number).length;
-      const word = enumWord(RecoveryClassSchema, number).toLowerCase().replaceAll("_", " ");
-      return amount === 0 ? "" : `${amount} ${word}`;
-    })
-    .filter((part) => part !== "")
+/** A class in words: `needs review`. */
+export function classWord(kind: RecoveryClass): string {
+  return enumWord(RecoveryClassSchema, kind).toLowerCase().replaceAll("_", " ");
+}
+
+/** How much is in each class: `2 reused, 1 needs review`. */
+export function describeTotals(totals: readonly RecoveryTotal[]): string {
+  return totals
+    .map(({ class: kind, tasks, operations }) => `${tasks + operations} ${classWord(kind)}`)
     .join(", ");
+}
+
+/** True when a person is needed for something. */
+export function needsPerson(totals: readonly RecoveryTotal[]): boolean {
+  return totals.some(({ class: kind }) => kind === RecoveryClass.NEEDS_REVIEW);
 }

@@ -23,7 +23,7 @@ export function createStyle(useColour: boolean): Style {
   };
 }
 
-const GOOD = new Set(["COMPLETED", "OBSERVED", "UNDISTURBED", "REUSED"]);
+const GOOD = new Set(["COMPLETED", "OBSERVED", "UNTOUCHED", "REUSED"]);
 const BAD = new Set(["FAILED", "TERMINATED", "REFUSED", "ABANDONED"]);
 const ATTENTION = new Set(["NEEDS_REVIEW", "IN_DOUBT", "BACKOFF", "RETRIED", "RECONCILED"]);
 const DIM = new Set(["SKIPPED", "CANCELLED", "BLOCKED"]);

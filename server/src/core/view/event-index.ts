@@ -1,3 +1,4 @@
+import { ReviewSubject } from "@pawl/proto/v1/review_pb.js";
 import type { EventBody } from "../event.js";
 
 /** Most event numbers that are kept for one thing: the first and last ones tell the story. */
@@ -8,6 +9,8 @@ export class EventIndex {
   readonly #byTask = new Map<number, number[]>();
   readonly #byOperation = new Map<number, number[]>();
   readonly #byProposal = new Map<number, number[]>();
+  /** What the reviews of this incarnation are about, by their numbers. */
+  readonly #reviews: { readonly subject: ReviewSubject; task: number; operation: number }[] = [];
 
   /** Notes one event; `number` is its place in the run. */
   add(body: EventBody, number: number): void {
@@ -17,6 +20,7 @@ export class EventIndex {
         // What follows is of another incarnation, with tasks and operations of its own.
         this.#byTask.clear();
         this.#byOperation.clear();
+        this.#reviews.length = 0;
         break;
       case "operationIntended":
       case "operationObserved":
@@ -25,7 +29,11 @@ export class EventIndex {
         note(this.#byOperation, body.value.operation, number);
         break;
       case "reviewOpened":
+        this.#reviews[body.value.review] = body.value;
+        this.#noteReview(body.value.review, number);
+        break;
       case "reviewResolved":
+        this.#noteReview(body.value.review, number);
         break;
       case "proposalMade":
       case "proposalDecided":
@@ -52,6 +60,22 @@ export class EventIndex {
         note(this.#byTask, body.value.task, number);
         break;
       default:
+    }
+  }
+
+  #noteReview(review: number, number: number): void {
+    const about = this.#reviews[review];
+    if (about?.subject === ReviewSubject.OPERATION) {
+      note(this.#byOperation, about.operation, number);
+    } else if (about?.subject === ReviewSubject.TASK) {
+      note(this.#byTask, about.task, number);
+    }
+  }
+
+  /** Adds the event that ended a task which it does not name: one that was skipped, or ended with its run. */
+  addEnd(task: number, number: number): void {
+    if (this.#byTask.get(task)?.at(-1) !== number) {
+      note(this.#byTask, task, number);
     }
   }
 

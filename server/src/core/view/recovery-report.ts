@@ -1,21 +1,12 @@
-import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
-import { isLost } from "../joins.js";
+import type { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
+import { specOf } from "../plan/change-spec.js";
 import { nameOfTask } from "../plan/tasks-of-run.js";
-import type { Operation, Run, Task } from "../state.js";
-import {
-  isProposalOpen,
-  isSettled,
-  isTaskClosed,
-  operationStatusName,
-  taskStatusName,
-} from "../transitions.js";
+import type { Operation, Proposal, Run, Task } from "../state.js";
 import type { EventIndex } from "./event-index.js";
-import { explainNeverReady, goneOver } from "./explain-needs.js";
-import { explainUnperformed } from "./explain-proposal.js";
-import { formatCount, formatLength } from "./format-length.js";
-import { describeFailure, explainWait, type Standpoint } from "./why.js";
+import { judgeOperation, judgeProposal } from "./judge-operation.js";
+import { judgeTask } from "./judge-task.js";
+import type { OperationFacts, RecoveryFacts, TaskFacts } from "./recovery-facts.js";
+import type { Standpoint } from "./why.js";
 
 /** One line of the report: what recovery did about a task, or about an operation of it. */
 export interface RecoveryReportLine {
@@ -25,194 +16,185 @@ export interface RecoveryReportLine {
   readonly operationKey: string;
   readonly sentence: string;
   readonly eventNumbers: readonly number[];
+  readonly attemptsUsed: number;
+  /** 0 for an operation. */
+  readonly attemptsMax: number;
+  /** Times in ms since the Unix epoch; 0: it has not come to that. */
+  readonly firstReadyAtMs: number;
+  readonly lastLeasedAtMs: number;
+  readonly endedAtMs: number;
+  readonly observedAtMs: number;
+  /** Number of the event that put it into its present state; 0: none is known. */
+  readonly proofEvent: number;
 }
 
 /** What a line says. */
-type Verdict = readonly [RecoveryClass, string];
+export type Verdict = readonly [RecoveryClass, string];
+
+/** What a report is computed from besides the state. */
+export interface RecoveryView {
+  readonly facts: RecoveryFacts;
+  readonly events: EventIndex;
+  /** Only what joined with this event or before is told, and what became of it later. 0: all, from the beginning. */
+  readonly sinceEvent: number;
+}
 
 /**
- * The recovery report of a run: tasks in plan order, each followed by its operations, so that each is on exactly one line.
- * The classes follow from the state alone: attempts and leases beyond the first, calls beyond the first, how an operation was settled.
+ * The lines of one incarnation: tasks in plan order, each followed by its operations, so that each is on exactly one line. docs/concepts/recovery.md
+ * defines the classes.
  */
-export function buildRecoveryReport(
+export function buildRecoveryLines(
   run: Run,
   from: Standpoint,
-  events: EventIndex,
+  view: RecoveryView,
 ): RecoveryReportLine[] {
-  const { nowMs } = from;
-  const byTask = new Map<number, Operation[]>();
-  for (const operation of run.operations) {
-    const { task } = operation.declaration;
-    byTask.set(task, [...(byTask.get(task) ?? []), operation]);
+  const { facts, sinceEvent } = view;
+  const wasThere = (joined: number | undefined): boolean =>
+    sinceEvent === 0 || (joined !== undefined && joined <= sinceEvent);
+  const operations = groupByTask(
+    run.operations.filter(({ number }) => wasThere(facts.operations[number]?.joinedEvent)),
+    ({ declaration }) => declaration.task,
+  );
+  const proposals = groupByTask(
+    unperformed(run).filter(({ number }) => wasThere(view.events.ofProposal(number)[0])),
+    ({ declaration }) => declaration.task,
+  );
+  if (run.kind === "ledger") {
+    return linesOfParts(run, 0, from, { view, operations, proposals });
   }
-  const lines: RecoveryReportLine[] = [];
-  for (const task of run.tasks) {
-    const name = nameOfTask(run, task.number);
-    const [kind, sentence] = judgeTask(run, task, from);
-    lines.push({
-      class: kind,
-      task: name,
-      operationKey: "",
-      sentence,
-      eventNumbers: events.ofTask(task.number),
-    });
-    lines.push(...linesOfProposals(run, task, nowMs, events));
-    for (const operation of byTask.get(task.number) ?? []) {
-      const [operationClass, words] = judgeOperation(run, operation, nowMs);
-      lines.push({
-        class: operationClass,
-        task: name,
-        operationKey: operation.declaration.key,
-        sentence: words,
-        eventNumbers: events.ofOperation(operation.number),
-      });
-    }
-  }
-  return lines;
+  return run.tasks
+    .filter(({ number }) => wasThere(facts.tasks[number]?.joinedEvent))
+    .flatMap((task) => [
+      lineOfTask(run, task, from, view),
+      ...linesOfParts(run, task.number, from, { view, operations, proposals }),
+    ]);
 }
 
 /** What was proposed and not performed: the newest proposal of each operation's key. */
-function linesOfProposals(
+function unperformed(run: Run): Proposal[] {
+  return run.proposals.filter(
+    ({ number, declaration, revisedBy, operation }) =>
+      number >= run.proposalBase &&
+      revisedBy === undefined &&
+      operation === undefined &&
+      !run.operationsByKey.has(declaration.key) &&
+      run.proposalsByKey.get(declaration.key) === number,
+  );
+}
+
+function groupByTask<T>(items: readonly T[], taskOf: (item: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>();
+  for (const item of items) {
+    const task = taskOf(item);
+    const group = groups.get(task);
+    if (group === undefined) {
+      groups.set(task, [item]);
+    } else {
+      group.push(item);
+    }
+  }
+  return groups;
+}
+
+interface Parts {
+  readonly view: RecoveryView;
+  readonly operations: ReadonlyMap<number, readonly Operation[]>;
+  readonly proposals: ReadonlyMap<number, readonly Proposal[]>;
+}
+
+function linesOfParts(
   run: Run,
-  task: Task,
-  nowMs: number,
-  events: EventIndex,
+  task: number,
+  from: Standpoint,
+  { view, operations, proposals }: Parts,
 ): RecoveryReportLine[] {
-  if (run.proposals.length === 0) {
-    return [];
-  }
-  return run.proposals
-    .filter(
-      ({ declaration, revisedBy, operation }) =>
-        declaration.task === task.number && revisedBy === undefined && operation === undefined,
-    )
-    .map((proposal) => ({
-      class: isProposalOpen(proposal.status) ? RecoveryClass.WAITING : RecoveryClass.SKIPPED,
-      task: nameOfTask(run, task.number),
-      operationKey: proposal.declaration.key,
-      sentence: explainUnperformed(proposal, nowMs),
-      eventNumbers: events.ofProposal(proposal.number),
-    }));
-}
-
-function judgeTask(run: Run, task: Task, from: Standpoint): Verdict {
-  if (!isTaskClosed(task.status)) {
-    return judgeOpenTask(run, task, from);
-  }
-  if (isLost(task) && task.firstReadyAtMs === 0) {
-    return [RecoveryClass.SKIPPED, explainNeverReady(run, task)];
-  }
-  if (task.leaseVersion === run.leaseVersionBase) {
-    return [RecoveryClass.SKIPPED, "It never ran, because its run was ended first."];
-  }
-  const status = taskStatusName(task.status);
-  const begun = task.leaseVersion - run.leaseVersionBase - task.suspensions;
-  if (begun <= 1) {
-    const waits =
-      task.suspensions === 0
-        ? ""
-        : `, waited ${task.suspensions === 1 ? "once" : `${task.suspensions} times`}`;
-    return [
-      RecoveryClass.UNDISTURBED,
-      `It ran once${waits} and is ${status}.${goneOver(run, task)}${owedWords(run, task)}`,
-    ];
-  }
-  const tries =
-    task.usedAttempts > 1
-      ? `It took ${formatCount(task.usedAttempts, "attempt")}`
-      : `It was handed out ${begun} times, and one attempt counts`;
-  const rest = `${reusedSteps(task)}${goneOver(run, task)}${owedWords(run, task)}`;
-  return [RecoveryClass.RETRIED, `${tries}; now it is ${status}.${rest}`];
-}
-
-function judgeOpenTask(run: Run, task: Task, from: Standpoint): Verdict {
-  if (run.fault !== "") {
-    return [
-      RecoveryClass.NEEDS_REVIEW,
-      "Its run is set aside for a person, because the kernel's own code failed for it.",
-    ];
-  }
-  const wait = explainWait(run, task.number, from);
-  if (task.status === TaskStatus.NEEDS_REVIEW) {
-    return [RecoveryClass.NEEDS_REVIEW, wait];
-  }
   return [
-    RecoveryClass.WAITING,
-    wait === "" ? `Attempt ${task.attempt} runs at worker "${task.worker}".` : wait,
+    ...(proposals.get(task) ?? []).map((proposal) => lineOfProposal(run, proposal, from, view)),
+    ...(operations.get(task) ?? []).map((operation) => lineOfOperation(run, operation, from, view)),
   ];
 }
 
-function reusedSteps(task: Task): string {
-  const count = task.steps.length;
-  return count === 0
-    ? ""
-    : ` ${formatCount(count, "recorded step")} ${count === 1 ? "was" : "were"} kept through all attempts.`;
+function lineOfTask(
+  run: Run,
+  task: Task,
+  from: Standpoint,
+  view: RecoveryView,
+): RecoveryReportLine {
+  const facts = view.facts.tasks[task.number] ?? unknownTask;
+  const [kind, sentence] = judgeTask(run, task, from, view);
+  const policy = specOf(run, task.number)?.retry.attemptsMax ?? 0;
+  const numbers = view.events.ofTask(task.number);
+  const { closedEvent } = facts;
+  return {
+    class: kind,
+    task: nameOfTask(run, task.number),
+    operationKey: "",
+    sentence,
+    eventNumbers:
+      closedEvent === 0 || numbers.includes(closedEvent) ? numbers : [...numbers, closedEvent],
+    attemptsUsed: task.usedAttempts,
+    attemptsMax: policy + (task.trouble?.forgivenAttempts ?? 0),
+    firstReadyAtMs: task.firstReadyAtMs,
+    lastLeasedAtMs: task.leasedAtMs,
+    endedAtMs: task.closedAtMs,
+    observedAtMs: facts.leasedEvent === 0 ? 0 : task.closedAtMs,
+    proofEvent: run.fault !== "" && closedEvent === 0 ? view.facts.faultEvent : facts.lastEvent,
+  };
 }
 
-/** What it sent to other runs that has no answer yet: the kernel sees to that. */
-function owedWords(run: Run, { number }: Task): string {
-  const receivers = [...run.openObligations].flatMap((owed) => {
-    const { declaration, earlier } = run.obligations[owed] ?? {};
-    return declaration?.task === number && earlier === false ? [`"${declaration.runId}"`] : [];
-  });
-  const [first] = receivers;
-  const rest = receivers.length - 1;
-  return first === undefined
-    ? ""
-    : ` Run ${first}${rest === 0 ? " has" : ` and ${rest} more have`} not answered yet what it sent.`;
+function lineOfOperation(
+  run: Run,
+  operation: Operation,
+  from: Standpoint,
+  view: RecoveryView,
+): RecoveryReportLine {
+  const facts = view.facts.operations[operation.number] ?? unknownOperation;
+  const [kind, sentence] = judgeOperation(run, operation, from, view);
+  return {
+    class: kind,
+    task: nameOfTask(run, operation.declaration.task),
+    operationKey: operation.declaration.key,
+    sentence,
+    eventNumbers: view.events.ofOperation(operation.number),
+    attemptsUsed: operation.calls,
+    attemptsMax: 0,
+    firstReadyAtMs: operation.firstIntendedAtMs,
+    lastLeasedAtMs: operation.intendedAtMs,
+    endedAtMs: operation.settledAtMs,
+    observedAtMs: operation.settledAtMs,
+    proofEvent: facts.settledEvent > 0 ? facts.settledEvent : facts.lastEvent,
+  };
 }
 
-function judgeOperation(run: Run, operation: Operation, nowMs: number): Verdict {
-  if (operation.status === OperationStatus.NEEDS_REVIEW) {
-    return [
-      RecoveryClass.NEEDS_REVIEW,
-      `Nobody knows whether its effect happened: it was called ${times(operation.calls)}. A person must say.`,
-    ];
-  }
-  if (!isSettled(operation.status)) {
-    return [RecoveryClass.WAITING, explainUnsettled(operation, nowMs)];
-  }
-  const status = operationStatusName(operation.status);
-  if (operation.reconciled) {
-    return [RecoveryClass.RECONCILED, `${explainReconciled(operation)}; it is ${status}.`];
-  }
-  if (operation.calls > 1) {
-    return [
-      RecoveryClass.RETRIED,
-      `It was called ${times(operation.calls)} under the same key; it is ${status}.`,
-    ];
-  }
-  const task = run.tasks[operation.task];
-  if (task !== undefined && task.leaseVersion > operation.leaseVersion) {
-    return [
-      RecoveryClass.REUSED,
-      `It was called once and is ${status}; the recorded outcome stood for every later attempt of the task.`,
-    ];
-  }
-  return [RecoveryClass.UNDISTURBED, `It was called once and is ${status}.`];
+function lineOfProposal(
+  run: Run,
+  proposal: Proposal,
+  { nowMs }: Standpoint,
+  { events }: RecoveryView,
+): RecoveryReportLine {
+  const [kind, sentence] = judgeProposal(proposal, nowMs);
+  const numbers = events.ofProposal(proposal.number);
+  return {
+    class: kind,
+    task: nameOfTask(run, proposal.declaration.task),
+    operationKey: proposal.declaration.key,
+    sentence,
+    eventNumbers: numbers,
+    attemptsUsed: 0,
+    attemptsMax: 0,
+    firstReadyAtMs: proposal.proposedAtMs,
+    lastLeasedAtMs: 0,
+    endedAtMs: proposal.endedAtMs,
+    observedAtMs: 0,
+    proofEvent: numbers.at(-1) ?? 0,
+  };
 }
 
-function times(calls: number): string {
-  return calls === 1 ? "once" : `${calls} times`;
-}
-
-function explainUnsettled(operation: Operation, nowMs: number): string {
-  if (operation.status === OperationStatus.INTENDED) {
-    return operation.callOpen
-      ? `Its call may be under way${untilWords(operation.callByMs - nowMs)}.`
-      : "Its last call provably never left; the next attempt calls again.";
-  }
-  const last = operation.failure === undefined ? "" : ` (${describeFailure(operation.failure)})`;
-  return `The outcome of its last call is unknown${last}; the next attempt settles it.`;
-}
-
-function untilWords(leftMs: number): string {
-  return leftMs > 0 ? ` for ${formatLength(leftMs)} more` : "";
-}
-
-function explainReconciled(operation: Operation): string {
-  if (operation.status === OperationStatus.ABANDONED) {
-    return "A person gave it up";
-  }
-  return `The outcome of its call was unknown, and was settled by a look-up, a late observation or a person after ${formatCount(operation.calls, "call")}`;
-}
+/** A thing of which the events said nothing. */
+const unknownTask: TaskFacts = {
+  ...{ joinedEvent: 0, again: 0, againEvent: 0, leasedEvent: 0, lastEvent: 0, closedEvent: 0 },
+  hasSuspended: false,
+};
+const unknownOperation: OperationFacts = {
+  ...{ joinedEvent: 0, lastEvent: 0, callsSince: 0, settledEvent: 0 },
+};

@@ -1,13 +1,13 @@
-import { type Chunk, chunkPointOf } from "../../log/chunk.js";
 import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { decodeEvents } from "../decode-events.js";
 import type { StoredEvent, WatchedEvent } from "../kernel-api.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
+import { ChunkCursor } from "./chunk-cursor.js";
 import { EventNames } from "./event-names.js";
+import { type EventProof, readProofs } from "./event-proofs.js";
 import type { StoredRuns } from "./run-reader.js";
-import { chunkAt } from "./stored-run.js";
 
 /** What histories are read from. */
 export interface HistoryReaderParts {
@@ -99,6 +99,14 @@ export class HistoryReader {
     }
   }
 
+  /** Where the log holds events of one run, by their numbers; one that it holds no more is left out. @throws StoreDamaged */
+  async proofs(
+    number: number,
+    events: readonly number[],
+  ): Promise<ReadonlyMap<number, EventProof>> {
+    return await readProofs(this.#parts, () => this.#load(number), events);
+  }
+
   async #load(number: number): Promise<Resident | undefined> {
     for (;;) {
       const found = this.#parts.residency.find(number);
@@ -149,68 +157,4 @@ class PageOfEvents {
       this.next++;
     }
   }
-}
-
-/** Finds the chunk that holds an event. Chunks follow one another, so the next one is usually the one after the last. */
-class ChunkCursor {
-  readonly #runs: StoredRuns;
-  readonly #run: number;
-  #chunk: Chunk | undefined;
-
-  constructor(runs: StoredRuns, run: number) {
-    this.#runs = runs;
-    this.#run = run;
-  }
-
-  /** @param count chunks of the run. */
-  chunkWith(event: number, count: number): Chunk {
-    const last = this.#chunk;
-    const isNext = last !== undefined && chunkPointOf(last).nextEventNumber === event;
-    const chunk = isNext
-      ? chunkAt(this.#runs.source, this.#run, last.chunkNumber + 1)
-      : (this.#held(event) ?? this.#search(event, count));
-    this.#chunk = chunk;
-    return chunk;
-  }
-
-  #held(event: number): Chunk | undefined {
-    const held = this.#chunk;
-    const isHeld =
-      held !== undefined &&
-      held.firstEventNumber <= event &&
-      event < chunkPointOf(held).nextEventNumber;
-    return isHeld ? held : undefined;
-  }
-
-  /** First event of the last chunk that begins at a sequence or before it; 1 when none does. */
-  numberBefore(sequence: number, count: number): number {
-    if (count === 0) {
-      return 1;
-    }
-    return this.#last(count, (chunk) => firstSequenceOf(chunk) <= sequence).firstEventNumber;
-  }
-
-  #search(event: number, count: number): Chunk {
-    return this.#last(count, ({ firstEventNumber }) => firstEventNumber <= event);
-  }
-
-  /** The last of the first `count` (≥ 1) chunks that is early enough; the first, when none is. */
-  #last(count: number, isEarly: (chunk: Chunk) => boolean): Chunk {
-    let low = 0;
-    let high = count - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (isEarly(chunkAt(this.#runs.source, this.#run, middle))) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return chunkAt(this.#runs.source, this.#run, low);
-  }
-}
-
-function firstSequenceOf(chunk: Chunk): number {
-  const [first] = chunk.slices();
-  return first?.firstSequence ?? 0;
 }
