@@ -1,22 +1,17 @@
 import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/run_service_pb.js";
+import { RecoveryClassSchema } from "@pawl/proto/v1/recovery_pb.js";
 import { inputNeeds } from "@pawl/server/core/joins.js";
 import { RankQueue } from "@pawl/server/core/rank-queue.js";
 import { runStatusName, taskStatusName } from "@pawl/server/core/transitions.js";
-import { EventIndex } from "@pawl/server/core/view/event-index.js";
-import { buildRecoveryReport } from "@pawl/server/core/view/recovery-report.js";
 import { explainRun, explainWait } from "@pawl/server/core/view/why.js";
 import { describe, expect, it } from "vitest";
 import { attemptFailed, completed, leased, leaseEnded } from "./support/events.js";
 import { planOf, type TaskParts } from "./support/plans.js";
+import { reportLines } from "./support/report.js";
 import { Scenario } from "./support/scenario.js";
 import { failure, START_MS } from "./support/values.js";
 
 const { CONTINUE, FAIL, SKIP } = OnNeedFailure;
-
-const className = new Map<number, string>(
-  Object.entries(RecoveryClass).map(([name, value]) => [value, name]),
-);
 
 /** A scenario in which tasks are told of by name. */
 class Named {
@@ -76,9 +71,8 @@ class Named {
   }
 
   report(name: string): string {
-    const lines = buildRecoveryReport(this.scenario.state, { nowMs: START_MS }, new EventIndex());
-    const line = lines.find(({ task }) => task === name);
-    return `${className.get(line?.class ?? 0)}: ${line?.sentence}`;
+    const line = reportLines({ events: this.scenario.events }).find(({ task }) => task === name);
+    return `${RecoveryClassSchema.value[line?.class ?? 0]?.localName}: ${line?.sentence}`;
   }
 }
 
@@ -183,7 +177,7 @@ describe("a task that goes on over a failure", () => {
       /^It completed after .+: 1 of 3 tasks did their work, and its plan goes on without the others\.$/,
     );
     expect(run.report("tidy")).toBe(
-      'UNDISTURBED: It ran once and is COMPLETED. It went on although "work", "second" did not complete, as its plan says.',
+      'UNTOUCHED: It ran once and is COMPLETED. It went on although "work", "second" did not complete, as its plan says.',
     );
   });
 

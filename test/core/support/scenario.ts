@@ -14,6 +14,7 @@ import type { MutableRun } from "@pawl/server/core/state.js";
 import { expect } from "vitest";
 import { startRun } from "./commands.js";
 import { contextAt } from "./context.js";
+import type { Recorded } from "./machine.js";
 import { planOf, type TaskParts } from "./plans.js";
 import { START_MS } from "./values.js";
 
@@ -27,6 +28,8 @@ export type ContextParts = Partial<Omit<DecideContext, "nowMs" | "sha256">>;
 export class Scenario {
   /** Undefined before the first event. */
   run: MutableRun | undefined;
+  /** All that was applied. */
+  readonly events: Recorded[] = [];
   private nowMs = START_MS;
   private readonly hooks: ApplyHooks;
 
@@ -108,6 +111,7 @@ export class Scenario {
     } else {
       apply(this.run, event, meta, this.hooks);
     }
+    this.events.push({ body: event, meta });
     expect(findViolations(this.run), `after ${event.case}`).toEqual([]);
   }
 

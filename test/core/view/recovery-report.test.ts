@@ -1,9 +1,6 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { EventIndex } from "@pawl/server/core/view/event-index.js";
-import type { RecoveryReportLine } from "@pawl/server/core/view/recovery-report.js";
-import { RecoveryStory } from "@pawl/server/core/view/recovery-story.js";
 import { expect, test } from "vitest";
 import {
   cancelRun,
@@ -20,6 +17,7 @@ import {
 } from "../support/commands.js";
 import { Machine } from "../support/machine.js";
 import { planOf, type TaskParts } from "../support/plans.js";
+import { reportLines, reportWords } from "../support/report.js";
 import { failure } from "../support/values.js";
 
 const at0 = { retry: { initialMs: 0, jitter: 0 } };
@@ -28,25 +26,6 @@ function started(tasks: Readonly<Record<string, TaskParts>>): Machine {
   const machine = new Machine();
   machine.start(startRun(planOf(tasks)));
   return machine;
-}
-
-const className = new Map<number, string>(
-  Object.entries(RecoveryClass).map(([name, value]) => [value, name]),
-);
-
-/** What the report says: class and what it is about. */
-function report(machine: Machine): string[] {
-  return lines(machine).map(
-    (line) => `${line.task}${line.operationKey === "" ? "" : "+mail"} ${className.get(line.class)}`,
-  );
-}
-
-function lines(machine: Machine): readonly RecoveryReportLine[] {
-  const story = new RecoveryStory({ incarnation: 0 });
-  for (const { body, meta } of machine.events) {
-    story.add(body, meta, meta.number);
-  }
-  return story.finish({ nowMs: machine.nowMs })?.lines ?? [];
 }
 
 /** The next attempt of task 0 begins. */
@@ -62,8 +41,8 @@ test("what ran once is untouched, and its lines name the events that show it", (
   machine.do(intend(1, "i1"));
   machine.do(observeResult("i1"));
   machine.do(completeTask(1));
-  expect(report(machine)).toEqual(["only UNTOUCHED", "only+mail UNTOUCHED"]);
-  expect(lines(machine).map(({ eventNumbers }) => eventNumbers)).toEqual([
+  expect(reportWords(machine)).toEqual(["only UNTOUCHED", "only+mail UNTOUCHED"]);
+  expect(reportLines(machine).map(({ eventNumbers }) => eventNumbers)).toEqual([
     [2, 5],
     [3, 4],
   ]);
@@ -78,8 +57,8 @@ test("a worker that died after its effect was observed: retried, and the effect 
   machine.do(endLease(1, LeaseEndReason.EXPIRED));
   retry(machine);
   machine.do(completeTask(2));
-  expect(report(machine)).toEqual(["only RETRIED", "only+mail REUSED"]);
-  expect(lines(machine)[0]?.sentence).toBe(
+  expect(reportWords(machine)).toEqual(["only RETRIED", "only+mail REUSED"]);
+  expect(reportLines(machine)[0]?.sentence).toBe(
     "It took 2 attempts; now it is COMPLETED. 1 recorded step was kept through all attempts.",
   );
 });
@@ -91,11 +70,11 @@ test("a worker that died before an idempotent sink answered: called again under 
   machine.do(intend(1, "i1", sink));
   machine.do(endLease(1, LeaseEndReason.EXPIRED));
   retry(machine);
-  expect(report(machine)).toEqual(["only WAITING", "only+mail WAITING"]);
+  expect(reportWords(machine)).toEqual(["only WAITING", "only+mail WAITING"]);
   machine.do(intend(2, "i2", sink));
   machine.do(observeResult("i2"));
   machine.do(completeTask(2));
-  expect(report(machine)).toEqual(["only RETRIED", "only+mail RETRIED"]);
+  expect(reportWords(machine)).toEqual(["only RETRIED", "only+mail RETRIED"]);
 });
 
 test("a late observation settles what was in doubt: reconciled", () => {
@@ -106,7 +85,7 @@ test("a late observation settles what was in doubt: reconciled", () => {
   machine.do(observeResult("i1"));
   retry(machine);
   machine.do(completeTask(2));
-  expect(report(machine)).toEqual(["only RETRIED", "only+mail RECONCILED"]);
+  expect(reportWords(machine)).toEqual(["only RETRIED", "only+mail RECONCILED"]);
 });
 
 test("an opaque sink whose outcome nobody knows needs a person", () => {
@@ -116,17 +95,21 @@ test("an opaque sink whose outcome nobody knows needs a person", () => {
   machine.do(observe("i1", { case: "unknown", value: failure() }));
   machine.nowMs += 60_000;
   machine.do(intend(1, "i2"));
-  expect(report(machine)).toEqual(["only NEEDS_REVIEW", "only+mail NEEDS_REVIEW", "other WAITING"]);
+  expect(reportWords(machine)).toEqual([
+    "only NEEDS_REVIEW",
+    "only+mail NEEDS_REVIEW",
+    "other WAITING",
+  ]);
 });
 
 test("what never ran is skipped, for either reason", () => {
   const failed = started({ only: { retry: { attemptsMax: 1 } }, later: { needs: ["only"] } });
   failed.do(leaseTask(0));
   failed.do(failTask(1));
-  expect(report(failed)).toEqual(["only UNTOUCHED", "later SKIPPED"]);
+  expect(reportWords(failed)).toEqual(["only UNTOUCHED", "later SKIPPED"]);
   const cancelled = started({ only: {} });
   cancelled.do(cancelRun());
-  expect(report(cancelled)).toEqual(["only SKIPPED"]);
+  expect(reportWords(cancelled)).toEqual(["only SKIPPED"]);
 });
 
 test("a task that was handed out again without using an attempt says so", () => {
@@ -135,7 +118,7 @@ test("a task that was handed out again without using an attempt says so", () => 
   machine.do(endLease(1, LeaseEndReason.NOT_ACKNOWLEDGED));
   machine.do(leaseTask(0));
   machine.do(completeTask(2));
-  expect(lines(machine).map(({ sentence }) => sentence)).toEqual([
+  expect(reportLines(machine).map(({ sentence }) => sentence)).toEqual([
     "It was handed out 2 times, and one attempt counts; now it is COMPLETED.",
   ]);
 });
@@ -147,7 +130,7 @@ test("every task and every operation is on exactly one line, tasks in plan order
   machine.do(intend(1, "i2", { lease: { task: 1, leaseVersion: 1 }, key: "2" }));
   machine.do(leaseTask(0));
   machine.do(intend(1, "i3"));
-  const keys = lines(machine).map(({ task, operationKey }) => `${task} ${operationKey}`);
+  const keys = reportLines(machine).map(({ task, operationKey }) => `${task} ${operationKey}`);
   expect(keys).toEqual([
     "a ",
     "a task/default/r1/1/a/mail/1",
@@ -173,12 +156,12 @@ test("what a worker was given again stands as reused: the task before it, and wh
   machine.do(leaseTask(0));
   machine.do(completeTask(1));
   machine.do(leaseTask(1));
-  expect(report(machine)).toEqual(["first UNTOUCHED", "only WAITING"]);
+  expect(reportWords(machine)).toEqual(["first UNTOUCHED", "only WAITING"]);
   machine.do(endLease(1, LeaseEndReason.EXPIRED, { task: 1 }));
   machine.nowMs += 1;
   machine.do({ kind: "FireDeadline", task: 1 });
   machine.do(leaseTask(1));
-  expect(report(machine)).toEqual(["first REUSED", "only WAITING"]);
+  expect(reportWords(machine)).toEqual(["first REUSED", "only WAITING"]);
 });
 
 test("a line says how many attempts there were and are, when it began and ended, and which event proves it", () => {
@@ -189,7 +172,7 @@ test("a line says how many attempts there were and are, when it began and ended,
   machine.nowMs += 60_000;
   machine.do({ kind: "FireDeadline", task: 0 });
   machine.do(leaseTask(0));
-  const [open] = lines(machine);
+  const [open] = reportLines(machine);
   expect(open).toMatchObject({
     attemptsUsed: 1,
     attemptsMax: 5,
@@ -199,7 +182,7 @@ test("a line says how many attempts there were and are, when it began and ended,
   });
   machine.nowMs += 1000;
   machine.do(completeTask(2));
-  expect(lines(machine)[0]).toMatchObject({
+  expect(reportLines(machine)[0]).toMatchObject({
     ...{ attemptsUsed: 2, attemptsMax: 5, firstReadyAtMs: startedAtMs, proofEvent: 6 },
     ...{ lastLeasedAtMs: startedAtMs + 60_000, endedAtMs: startedAtMs + 61_000 },
     observedAtMs: startedAtMs + 61_000,
@@ -209,5 +192,5 @@ test("a line says how many attempts there were and are, when it began and ended,
 test("what a person ended by hand is reconciled: no attempt of it said so", () => {
   const machine = started({ only: {} });
   machine.do(changeTask({ case: "completed", output: undefined }, 0));
-  expect(report(machine)).toEqual(["only RECONCILED"]);
+  expect(reportWords(machine)).toEqual(["only RECONCILED"]);
 });

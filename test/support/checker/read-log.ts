@@ -99,7 +99,7 @@ function takeTask(of: Incarnation, body: Event["body"], number: number): boolean
     case "taskChanged":
       if (body.value.change.case === "completed" || body.value.change.case === "failed") {
         of.end(
-          ...[body.value.task, "person", number] as const,
+          ...([body.value.task, "person", number] as const),
           body.value.change.case === "failed" ? "lost" : "completed",
         );
       }
@@ -312,17 +312,27 @@ function resolve(
   } else if (review.subject === "operation") {
     resolveOperation(of, review.operation, choice, number);
   }
-  const isGoingOn =
-    review.subject === "task" ? choice === ReviewChoice.RETRY : choice !== ReviewChoice.FAIL;
-  const isDone =
-    choice === ReviewChoice.DONE || choice === ReviewChoice.SKIP || choice === ReviewChoice.ACCEPT;
   for (const task of review.waiting) {
-    const waiting = of.tasks[task];
-    if (waiting?.state === "review" && of.isRunOpen) {
-      if (isGoingOn) waiting.state = "idle";
-      else of.end(task, "person", number, review.subject === "task" && isDone ? "completed" : "lost");
+    if (of.tasks[task]?.state === "review" && of.isRunOpen) {
+      resolveTask(of, task, review, { choice, number });
     }
   }
+}
+
+function resolveTask(
+  of: Incarnation,
+  task: number,
+  { subject }: CheckedReview,
+  { choice, number }: { readonly choice: ReviewChoice; readonly number: number },
+): void {
+  const { RETRY, FAIL, DONE, SKIP, ACCEPT } = ReviewChoice;
+  const waiting = of.tasks[task];
+  if (subject === "task" ? choice === RETRY : choice !== FAIL) {
+    if (waiting !== undefined) waiting.state = "idle";
+    return;
+  }
+  const isDone = subject === "task" && (choice === DONE || choice === SKIP || choice === ACCEPT);
+  of.end(task, "person", number, isDone ? "completed" : "lost");
 }
 
 function resolveOperation(
