@@ -82,6 +82,8 @@ const mayCall: Readonly<Record<string, string>> = {
   RemoveCurrentVersion: "od",
   GetCurrentVersion: "caod",
   ListCurrentVersions: "caod",
+  SetCredentialPolicy: "d",
+  GetCredentialPolicy: "wcaod",
 };
 
 const roles = { w: "worker", c: "client", a: "approver", o: "operator", d: "admin" } as const;

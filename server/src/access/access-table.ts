@@ -106,6 +106,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.AdminService/RemoveCurrentVersion": operators,
   "pawl.v1.AdminService/GetCurrentVersion": readers,
   "pawl.v1.AdminService/ListCurrentVersions": readers,
+  "pawl.v1.AdminService/SetCredentialPolicy": within("admin"),
+  "pawl.v1.AdminService/GetCredentialPolicy": everyRole,
 
   "grpc.health.v1.Health/Check": open,
   "grpc.health.v1.Health/List": open,

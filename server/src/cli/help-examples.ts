@@ -65,6 +65,10 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   ],
   signal: [`signal order-7 paid --payload '{"cents":500}' --request-id bank-4711`],
   "namespace create": ["namespace create shop"],
+  "namespace credentials": [
+    "namespace credentials default",
+    "namespace credentials default redact",
+  ],
   "namespace list": ["namespace list"],
   "version set": ["version set order.ship 2", "version set order.ship 2 --expected-version 1"],
   "version remove": ["version remove order.ship"],

@@ -254,6 +254,7 @@ function applyToRun(
     case "epochBegan":
     case "namespaceCreated":
     case "currentVersionChanged":
+    case "credentialPolicyChanged":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
   }
 }

@@ -23,6 +23,7 @@ export type RejectionReason =
   | "PAWL_STALE_INTENT"
   | "PAWL_LEASE_LOST"
   | "PAWL_RUN_OVER"
+  | "PAWL_CREDENTIAL_IN_PAYLOAD"
   | "PAWL_ILLEGAL_TRANSITION"
   | "PAWL_PROPOSAL_CLOSED"
   | "PAWL_NOT_ENTITLED"
@@ -89,6 +90,10 @@ export type RejectionDetail =
   | {
       readonly case: "notEntitled";
       readonly value: { principal: string; roles: string[]; from: string[]; isRequester: boolean };
+    }
+  | {
+      readonly case: "credentialInPayload";
+      readonly value: { field: string; path: string; rule: string };
     }
   | {
       readonly case: "permissionDenied";

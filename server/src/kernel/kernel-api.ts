@@ -1,9 +1,12 @@
+import type { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Obligation, Proposal, Review, Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
+import type { CredentialPolicyChange } from "./change-credential-policy.js";
 import type { VersionChange } from "./change-current-version.js";
+import type { CredentialPolicyEntry } from "./credential-policies.js";
 import type { CurrentVersionEntry } from "./current-versions.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
@@ -226,6 +229,18 @@ export interface KernelApi {
   getCurrentVersion(namespace: string, workflow: string): Promise<CurrentVersionEntry>;
   /** All current versions from number `from` on, in the order in which they were first set, those of other namespaces and removed ones included. */
   listCurrentVersions(from: number): Promise<readonly CurrentVersionEntry[]>;
+  /**
+   * Changes what a namespace does with credentials in content; resolves when it is durable. What is so already, or was made so from the expected version, is left as it is.
+   * Rejects with RejectionError.
+   */
+  changeCredentialPolicy(
+    change: CredentialPolicyChange,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: CredentialPolicyEntry; position: Uint8Array }>;
+  /** What a namespace does with credentials in content: version 0 when that was never changed. */
+  getCredentialPolicy(namespace: string): Promise<CredentialPolicyEntry>;
+  /** The same at once: also while a change is becoming durable, since what comes now is recorded after it. */
+  readonly credentialModeIn: (namespace: string) => CredentialMode;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */

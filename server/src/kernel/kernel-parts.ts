@@ -1,4 +1,5 @@
 import type { Store } from "../log/store.js";
+import type { CredentialPolicies } from "./credential-policies.js";
 import type { CurrentVersions } from "./current-versions.js";
 import type { DiskWatch } from "./disk-watch.js";
 import type { Hold } from "./hold.js";
@@ -38,6 +39,7 @@ export interface KernelParts {
   readonly setAside: SetAside;
   readonly namespaces: Namespaces;
   readonly versions: CurrentVersions;
+  readonly credentialPolicies: CredentialPolicies;
   /** The store's own run: its events are those of no other. */
   readonly storeRun: Resident;
   /** Resolves when timers, ready tasks and leases of the store are all known. */

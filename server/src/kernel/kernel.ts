@@ -1,3 +1,4 @@
+import type { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
 import { kindAt } from "../core/plan/code-version.js";
@@ -7,8 +8,10 @@ import type { Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
 import type { KernelGauges } from "../observe/meter.js";
 import { awaitRun, awaitThere } from "./await-run.js";
+import { type CredentialPolicyChange, changeCredentialPolicy } from "./change-credential-policy.js";
 import { changeCurrentVersion, neverSet, type VersionChange } from "./change-current-version.js";
 import { createNamespace } from "./create-namespace.js";
+import type { CredentialPolicyEntry } from "./credential-policies.js";
 import type { CurrentVersionEntry } from "./current-versions.js";
 import { queueKey } from "./dispatcher.js";
 import { DurableAnswers } from "./durable-answers.js";
@@ -130,6 +133,20 @@ export class Kernel implements KernelApi {
   listCurrentVersions(from: number): Promise<readonly CurrentVersionEntry[]> {
     return this.#answers.whenDurable(() => this.#parts.versions.list().slice(from));
   }
+
+  changeCredentialPolicy(
+    change: CredentialPolicyChange,
+    caller: Caller,
+  ): Promise<{ existing: boolean; entry: CredentialPolicyEntry; position: Uint8Array }> {
+    return changeCredentialPolicy(this.#parts, this.#answers, change, caller);
+  }
+
+  getCredentialPolicy(namespace: string): Promise<CredentialPolicyEntry> {
+    return this.#answers.whenDurable(() => this.#parts.credentialPolicies.get(namespace));
+  }
+
+  readonly credentialModeIn = (namespace: string): CredentialMode =>
+    this.#parts.credentialPolicies.modeIn(namespace);
 
   async view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T> {
     const resident = await this.#answers.load(target);

@@ -10,6 +10,7 @@ import { Hold } from "./hold.js";
 import { Kernel } from "./kernel.js";
 import { KernelClock } from "./kernel-clock.js";
 import { KernelLog } from "./kernel-log.js";
+import type { KernelParts } from "./kernel-parts.js";
 import { Loop } from "./loop.js";
 import { nodeClock, nodeRandom, nodeTimers } from "./node-ports.js";
 import { PlanCache } from "./plan-cache.js";
@@ -138,13 +139,19 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       unsaved: () => unsavedRuns(loop, checkpointer),
     }),
     blobs: new Blobs({ store, fence, partition, loop, timers: housekeeping, ready, admit }),
-    ...{
-      namespaces: recovery.namespaces,
-      versions: recovery.versions,
-      storeRun: recovery.storeRun,
-    },
+    ...storeStateOf(recovery),
   });
   return kernel;
+}
+
+/** What is known of the store itself. */
+function storeStateOf({
+  namespaces,
+  versions,
+  credentialPolicies,
+  storeRun,
+}: Recovery): Pick<KernelParts, "namespaces" | "versions" | "credentialPolicies" | "storeRun"> {
+  return { namespaces, versions, credentialPolicies, storeRun };
 }
 
 function judgeOf(

@@ -11,6 +11,7 @@ import { type GuardedMethod, guardOf } from "./access/gate.js";
 import type { CallContext, CallScope } from "./call-scope.js";
 import type { Edge } from "./edge.js";
 import type { ServiceHandlers } from "./handlers/handler.js";
+import { readNamespace } from "./validate/fields.js";
 
 /** A method with its handler, as the adapters take it: whole messages in and out. */
 export type Binding =
@@ -104,20 +105,35 @@ async function* messagesOf(method: DescMethod, parts: AsyncIterable<Init>): Asyn
 /**
  * Lets a request through to its handler, which finds in the call who gives its commands.
  *
- * @throws RejectionError as `Gate.authorize` does.
+ * @throws RejectionError as `Gate.authorize` and `ContentScreen.screenRequest` do.
  */
 export function admitCall(
   edge: Edge,
-  { guarded }: Binding,
+  { guarded, method }: Binding,
   request: Message,
   call: CallScope,
 ): void {
-  const namespace: unknown = Reflect.get(request, "namespace");
-  call.caller = edge.gate.authorize(
-    call.credential,
-    guarded,
-    typeof namespace === "string" ? namespace : "",
-  );
+  const field: unknown = Reflect.get(request, "namespace");
+  const namespace = typeof field === "string" ? field : "";
+  call.caller = edge.gate.authorize(call.credential, guarded, namespace);
+  if (guarded.row?.scope === "namespace" && mayRecord(method)) {
+    const items = batchFields[method.localName];
+    edge.screen.screenRequest(readNamespace(namespace), method.input, request, items);
+  }
+}
+
+/** The fields with the items of a batch, by method: each item has its own answer. */
+const batchFields: Readonly<Record<string, string>> = {
+  startRuns: "runs",
+  reportOutputs: "reports",
+  recordSteps: "steps",
+  recordObligations: "obligations",
+  startChildren: "children",
+};
+
+/** What only reads records nothing of its request. */
+function mayRecord({ name }: DescMethod): boolean {
+  return !/^(?:Get|List|Watch|Read|Query|AwaitResults|AwaitApproval)/.test(name);
 }
 
 /**

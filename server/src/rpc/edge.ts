@@ -7,6 +7,7 @@ import type { Hosts } from "./hosts.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { PlanSource } from "./plan-source.js";
 import type { SchemaChecker } from "./schema/schema-checker.js";
+import type { ContentScreen } from "./screen/content-screen.js";
 
 /** What every handler and stream of the edge works with. */
 export interface Edge {
@@ -14,6 +15,8 @@ export interface Edge {
   readonly digester: JsonDigester;
   readonly schemas: SchemaChecker;
   readonly plans: PlanSource;
+  /** Keeps credentials out of what is recorded. */
+  readonly screen: ContentScreen;
   readonly timers: Timers;
   readonly random: Random;
   readonly lifecycle: Lifecycle;

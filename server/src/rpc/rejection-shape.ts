@@ -30,6 +30,10 @@ function boundDetail(detail: NonNullable<Rejection["detail"]>): RejectionShape["
       const value = { field: cutText(field), expected: cutText(expected), actual: cutText(actual) };
       return { case: "invalidField", value };
     }
+    case "credentialInPayload": {
+      const { field, path, rule } = detail.value;
+      return { case: detail.case, value: { field: cutText(field), path: cutText(path), rule } };
+    }
     case "notFound": {
       const { entity, id } = detail.value;
       return { case: "notFound", value: { entity, id: cutText(id) } };

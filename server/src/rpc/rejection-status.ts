@@ -47,6 +47,7 @@ export const codeByReason: Readonly<Record<RejectionReason, StatusCode>> = {
   PAWL_UPDATE_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_QUERY_NOT_FOUND: statusCodes.NOT_FOUND,
   PAWL_INPUT_NOT_FOUND: statusCodes.NOT_FOUND,
+  PAWL_CREDENTIAL_IN_PAYLOAD: statusCodes.INVALID_ARGUMENT,
   PAWL_ANSWER_REFUSED: statusCodes.INVALID_ARGUMENT,
   PAWL_FINGERPRINT_CONFLICT: statusCodes.ALREADY_EXISTS,
   PAWL_RUN_EXISTS: statusCodes.ALREADY_EXISTS,

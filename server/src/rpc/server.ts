@@ -38,6 +38,7 @@ import { faultReporter, pagesOf } from "./observed.js";
 import { PlanSource } from "./plan-source.js";
 import { Port } from "./port.js";
 import { SchemaChecker } from "./schema/schema-checker.js";
+import { ContentScreen } from "./screen/content-screen.js";
 import { healthHandlers } from "./standard/health.js";
 import { Reflection } from "./standard/reflection.js";
 import { SubmitStream } from "./streams/submit-stream.js";
@@ -209,6 +210,7 @@ function createEdge(options: ServeOptions, metrics: Metrics, { credentials, host
     digester: new JsonDigester(),
     schemas: new SchemaChecker(),
     plans: new PlanSource(),
+    screen: new ContentScreen(options.kernel.credentialModeIn),
     timers: options.timers ?? nodeTimers,
     random: options.random ?? nodeRandom,
     lifecycle: new Lifecycle(),

@@ -1,4 +1,5 @@
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
+import { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import { type Case, long, refused } from "./error-case.js";
 
 const { method: admin } = AdminService;
@@ -29,6 +30,16 @@ export const adminCases: readonly Case[] = [
       ...{ workflow: "w", codeVersion: 1, expectedVersion: 7 },
     })),
   ),
+  refused(admin.setCredentialPolicy, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({})),
+  refused(admin.setCredentialPolicy, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () =>
+    JSON.parse('{ "mode": 9 }'),
+  ),
+  refused(admin.setCredentialPolicy, "FAILED_PRECONDITION PAWL_STALE_VERSION", () => ({
+    ...{ mode: CredentialMode.REDACT, expectedVersion: 7 },
+  })),
+  refused(admin.getCredentialPolicy, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
+    namespace: long,
+  })),
   refused(admin.listCurrentVersions, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
     pageSize: 1001,
   })),

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIvMECglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSAASKAoKcnVuX2V4aXN0cxg2IAEoCzISLnBhd2wudjEuUnVuRXhpc3RzSABCCAoGZGV0YWlsYgZwcm90bzM");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIkAKE0NyZWRlbnRpYWxJblBheWxvYWQSDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRIMCgRydWxlGAMgASgJIrIFCglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSAASKAoKcnVuX2V4aXN0cxg2IAEoCzISLnBhd2wudjEuUnVuRXhpc3RzSAASPQoVY3JlZGVudGlhbF9pbl9wYXlsb2FkGF4gASgLMhwucGF3bC52MS5DcmVkZW50aWFsSW5QYXlsb2FkSABCCAoGZGV0YWlsYgZwcm90bzM");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -456,6 +456,41 @@ export const RunExistsSchema: GenMessage<RunExists> = /*@__PURE__*/
   messageDesc(file_pawl_v1_rejection, 11);
 
 /**
+ * Content holds a credential. Nothing of it is in this message.
+ *
+ * @generated from message pawl.v1.CredentialInPayload
+ */
+export type CredentialInPayload = Message<"pawl.v1.CredentialInPayload"> & {
+  /**
+   * Path of the content in the request, for example `input` or `steps[0].value`.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * Where in the content, for example `$.config.api_key`; `$` for a text.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * Name of the rule that found it, for example `github-token` or `named-secret`.
+   *
+   * @generated from field: string rule = 3;
+   */
+  rule: string;
+};
+
+/**
+ * Describes the message pawl.v1.CredentialInPayload.
+ * Use `create(CredentialInPayloadSchema)` to create a new message.
+ */
+export const CredentialInPayloadSchema: GenMessage<CredentialInPayload> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 12);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * Items of a batch carry it in their results. A call that fails as a whole ends with a gRPC status whose details (the trailer `grpc-status-details-bin`, a
@@ -580,6 +615,14 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: RunExists;
     case: "runExists";
+  } | {
+    /**
+     * It holds a credential.
+     *
+     * @generated from field: pawl.v1.CredentialInPayload credential_in_payload = 94;
+     */
+    value: CredentialInPayload;
+    case: "credentialInPayload";
   } | { case: undefined; value?: undefined };
 };
 
@@ -588,5 +631,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 12);
+  messageDesc(file_pawl_v1_rejection, 13);
 

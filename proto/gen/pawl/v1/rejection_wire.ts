@@ -805,6 +805,70 @@ export function decodeRunExists(bytes: Uint8Array): RunExistsShape {
   return readRunExists(r, r.limit);
 }
 
+/** A plain `pawl.v1.CredentialInPayload`; its fields are described in rejection_pb.ts. */
+export interface CredentialInPayloadShape {
+  field: string;
+  path: string;
+  rule: string;
+}
+
+/** Appends the fields of a `pawl.v1.CredentialInPayload`. */
+export function writeCredentialInPayload(w: WireWriter, m: CredentialInPayloadShape): void {
+  if (m.field !== "") {
+    w.tag(10);
+    w.string(m.field);
+  }
+  if (m.path !== "") {
+    w.tag(18);
+    w.string(m.path);
+  }
+  if (m.rule !== "") {
+    w.tag(26);
+    w.string(m.rule);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.CredentialInPayload` up to `end`, which is the reader's limit. */
+export function readCredentialInPayload(r: WireReader, end: number): CredentialInPayloadShape {
+  let field: string = "";
+  let path: string = "";
+  let rule: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        field = r.string();
+        break;
+      case 18:
+        path = r.string();
+        break;
+      case 26:
+        rule = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    field,
+    path,
+    rule,
+  };
+}
+
+/** Encodes a `pawl.v1.CredentialInPayload` into bytes of its own. */
+export function encodeCredentialInPayload(m: CredentialInPayloadShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCredentialInPayload(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.CredentialInPayload`; its bytes fields are views of `bytes`. */
+export function decodeCredentialInPayload(bytes: Uint8Array): CredentialInPayloadShape {
+  const r = new WireReader(bytes);
+  return readCredentialInPayload(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -822,6 +886,7 @@ export interface RejectionShape {
     | { case: "notEntitled"; value: NotEntitledShape }
     | { case: "permissionDenied"; value: PermissionDeniedShape }
     | { case: "runExists"; value: RunExistsShape }
+    | { case: "credentialInPayload"; value: CredentialInPayloadShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -920,6 +985,13 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "credentialInPayload": {
+      w.tag(754);
+      const at = w.begin();
+      writeCredentialInPayload(w, m.detail.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -983,6 +1055,10 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 490:
         detail = { case: "dataLoss", value: readDataLoss(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 754:
+        detail = { case: "credentialInPayload", value: readCredentialInPayload(r, r.enter()) };
         r.leave(end);
         break;
       default:

@@ -3918,6 +3918,8 @@ export const RecordKindSchema: GenEnum<RecordKind> = /*@__PURE__*/
  * Every method: UNAUTHENTICATED `PAWL_UNAUTHENTICATED` (nobody proved who calls, at a kernel that asks for it: send the metadata
  * `authorization: Bearer TOKEN`), PERMISSION_DENIED `PAWL_PERMISSION_DENIED` (another role is needed), NOT_FOUND `PAWL_NAMESPACE_NOT_FOUND` (there is no such
  * namespace, or the caller has no role in it). docs/operate/security.md says which role may call what.
+ * A method that records something of its request: INVALID_ARGUMENT `PAWL_CREDENTIAL_IN_PAYLOAD` (it holds a credential, see docs/concepts/sensitive-content.md); of a batch, for
+ * the item alone.
  *
  * @generated from service pawl.v1.WorkerService
  */

@@ -9,6 +9,7 @@ import { messageFields } from "../json.js";
 import { addKernelOptions, type KernelOptions } from "../options.js";
 import { LIMIT_MAX, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
+import { addCredentialPolicyCommand } from "./namespace-credentials.js";
 
 /** `pawl namespace …`. */
 export function addNamespaceCommands(program: Command, context: CliContext): void {
@@ -20,6 +21,7 @@ export function addNamespaceCommands(program: Command, context: CliContext): voi
   addKernelOptions(create).action((name: string, options: KernelOptions) =>
     withKernel(context, options, (session) => createNamespace(session, name)),
   );
+  addCredentialPolicyCommand(group, context);
   const list = group.command("list").description("list the namespaces that you may see");
   addKernelOptions(list).action((options: KernelOptions) => withKernel(context, options, listAll));
 }

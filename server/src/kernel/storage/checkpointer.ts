@@ -71,6 +71,7 @@ export class Checkpointer implements LoopListener {
   #savedNamespaces = 0;
   /** How many changes of current versions the last batch with their row held. */
   #savedVersions = 0;
+  #savedPolicies = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -280,6 +281,7 @@ export class Checkpointer implements LoopListener {
       batch.add(this.#storeRun);
       this.#putNamespaces(batch);
       this.#putVersions(batch);
+      this.#putPolicies(batch);
     }
     const horizon = this.#nextHorizon();
     this.#putMeta(batch, horizon);
@@ -319,6 +321,18 @@ export class Checkpointer implements LoopListener {
     if (versions.changes !== this.#savedVersions) {
       this.#savedVersions = versions.changes;
       const row = versions.row(partition);
+      if (row !== undefined) {
+        batch.put(row);
+      }
+    }
+  }
+
+  /** Likewise. */
+  #putPolicies(batch: CheckpointBatch): void {
+    const { credentialPolicies, partition } = this.#parts.recovery;
+    if (credentialPolicies.changes !== this.#savedPolicies) {
+      this.#savedPolicies = credentialPolicies.changes;
+      const row = credentialPolicies.row(partition);
       if (row !== undefined) {
         batch.put(row);
       }

@@ -5,6 +5,7 @@ import { readLastSegment, readLog, verifyHorizon } from "../../log/log-reader.js
 import { readMeta, type StoreMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type EventSlice, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
+import { CredentialPolicies } from "../credential-policies.js";
 import { CurrentVersions } from "../current-versions.js";
 import { Namespaces } from "../namespaces.js";
 import type { Resident } from "../resident.js";
@@ -33,6 +34,7 @@ export interface Recovery {
   readonly storeRun: Resident;
   readonly namespaces: Namespaces;
   readonly versions: CurrentVersions;
+  readonly credentialPolicies: CredentialPolicies;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
   /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
@@ -65,6 +67,7 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
       storeSlices,
     ),
     versions: CurrentVersions.read(store, partition, storeSlices),
+    credentialPolicies: CredentialPolicies.read(store, partition, storeSlices),
     unsealed: findUnsealed(store, partition, storeSlices),
     begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,

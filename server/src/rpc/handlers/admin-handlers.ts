@@ -6,6 +6,7 @@ import type { ScrubStatus } from "../../kernel/storage/scrubber.js";
 import type { Edge } from "../edge.js";
 import { cutText } from "../rejection-shape.js";
 import { protocolVersion, workFeatures } from "../streams/work-hello.js";
+import { getCredentialPolicy, setCredentialPolicy } from "./admin-credentials.js";
 import { createNamespace, listNamespaces } from "./admin-namespaces.js";
 import {
   getCurrentVersion,
@@ -53,6 +54,8 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
     removeCurrentVersion: (request, call) => removeCurrentVersion(edge, request, call),
     getCurrentVersion: (request) => getCurrentVersion(edge, request),
     listCurrentVersions: (request) => listCurrentVersions(edge, request),
+    setCredentialPolicy: (request, call) => setCredentialPolicy(edge, request, call),
+    getCredentialPolicy: (request) => getCredentialPolicy(edge, request),
   };
 }
 

@@ -139,7 +139,9 @@ async function startAll(
     throw new RejectionError(refusal);
   }
   const items = runs.map((run) => decodeStartRun(toBinary(StartRunSchema, run)));
-  const orders = await Promise.all(items.map((item) => startOrder(edge, item, namespace)));
+  const orders = await Promise.all(
+    items.map((item, index) => startOrder(edge, { item, message: runs[index] }, namespace)),
+  );
   const { value, position } = await executeAll(edge, orders, call.caller, startedOf);
   const settled = value.map((started, index) => {
     const item = items[index];
@@ -153,10 +155,11 @@ async function startAll(
 
 async function startOrder(
   edge: Edge,
-  item: StartRunShape,
+  { item, message }: { readonly item: StartRunShape; readonly message: StartRun | undefined },
   namespace: string,
 ): Promise<Order | Rejection> {
   try {
+    if (message !== undefined) edge.screen.requireClean(message);
     const command = startCommand(item, namespace, edge.plans);
     const target: Target = { kind: "run", namespace, runId: item.runId };
     const input = await admitFirst(edge, target, item.input, "input");

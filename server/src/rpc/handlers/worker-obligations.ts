@@ -43,6 +43,7 @@ export function recordObligations(
   const commands = obligations.map((item: ObligationItem) => ({
     correlation: item.correlation,
     make: () => {
+      edge.screen.requireClean(item);
       const shape = decodeObligationItem(toBinary(ObligationItemSchema, item));
       // The request names the lease once for all.
       return obligationCommand({ ...shape, leaseVersion: lease.leaseVersion }, lease.task);
@@ -64,6 +65,7 @@ export function startChildren(
   const commands = children.map((item: ChildItem) => ({
     correlation: item.correlation,
     make: () => {
+      edge.screen.requireClean(item);
       const shape = decodeChildItem(toBinary(ChildItemSchema, item));
       return childCommand({ ...shape, leaseVersion: lease.leaseVersion }, lease.task, parts);
     },

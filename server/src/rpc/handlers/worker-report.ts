@@ -59,6 +59,7 @@ async function reportOrder(
   namespace: string,
 ): Promise<Order | Rejection> {
   try {
+    edge.screen.requireClean(report);
     const item = decodeReportItem(toBinary(ReportItemSchema, report));
     const { target, task } = leaseOf(namespace, item, "");
     reportCommand(item, task); // What is bad is not stored either.

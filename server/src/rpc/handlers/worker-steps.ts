@@ -38,7 +38,9 @@ export async function recordSteps(
   requireCount(request.steps.length, "steps", limits.batchItemsMax);
   const items = request.steps.map((step) => itemOf(step, lease));
   await acknowledge(edge, lease);
-  const orders = await Promise.all(items.map((item) => stepOrder(edge, item, lease)));
+  const orders = await Promise.all(
+    items.map((item, index) => stepOrder(edge, { item, message: request.steps[index] }, lease)),
+  );
   const { value, position } = await executeAll(edge, orders, call.caller, answerOf);
   const results = value.map(async (answer, index) => {
     const item = items[index];
@@ -54,10 +56,11 @@ function itemOf(step: StepItem, { leaseVersion }: NamedLease): StepItemShape {
 
 async function stepOrder(
   edge: Edge,
-  item: StepItemShape,
+  { item, message }: { readonly item: StepItemShape; readonly message: StepItem | undefined },
   { target, task }: NamedLease,
 ): Promise<Order | Rejection> {
   try {
+    if (message !== undefined) edge.screen.requireClean(message);
     stepCommand(item, task); // What is bad is not stored either.
     const value = item.outcome.case === "value" ? item.outcome.value : undefined;
     const admitted = await admit(edge, target, value, "value");

@@ -30,13 +30,25 @@ export function needsPreparation({ starts, signals }: SubmitRequestShape): boole
   );
 }
 
-/** Stores the large contents of a message durably. */
+/**
+ * Stores the large contents of a message durably.
+ *
+ * @param refused items that are refused already: nothing of theirs is stored.
+ */
 export async function prepareSubmit(
   { edge, access, toRejection }: SubmitPreparationParts,
   { namespace: field, starts, signals }: SubmitRequestShape,
+  refused: ReadonlyMap<object, Rejection>,
 ): Promise<SubmitPreparations> {
   /** What is bad, or may not be sent, is not stored either. */
-  const guarded = async (store: (namespace: string) => Promise<Admitted>): Promise<Admitted> => {
+  const guarded = async (
+    item: object,
+    store: (namespace: string) => Promise<Admitted>,
+  ): Promise<Admitted> => {
+    const refusal = refused.get(item);
+    if (refusal !== undefined) {
+      return refusal;
+    }
     try {
       access.callerIn(field);
       return await store(readNamespace(field));
@@ -45,13 +57,13 @@ export async function prepareSubmit(
     }
   };
   const inputs = starts.map((item) =>
-    guarded((namespace) => {
+    guarded(item, (namespace) => {
       startCommand(item, namespace, edge.plans);
       return admitFirst(edge, targetOf(namespace, item.runId), item.input, "input");
     }),
   );
   const payloads = signals.map((item) =>
-    guarded((namespace) => {
+    guarded(item, (namespace) => {
       const { target } = signalOrder(item, namespace);
       return admit(edge, target, item.payload, "payload");
     }),

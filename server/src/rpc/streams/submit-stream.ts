@@ -1,18 +1,24 @@
 import { decodeSubmitRequest, type SubmitRequestShape } from "@pawl/proto/v1/run_service_wire.js";
 import { WireError } from "@pawl/proto/wire/wire-error.js";
 import type { Rejection } from "../../core/rejection.js";
-import type { Outcome, Receiver } from "../../kernel/outcome.js";
+import { type Outcome, type Receiver, RejectionError } from "../../kernel/outcome.js";
 import type { StreamAccess } from "../access/stream-access.js";
 import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
 import { unavailable, unreadable } from "../refusals.js";
+import { type Screened, screenSubmit } from "../screen/screen-streams.js";
 import type { ByteStream, ByteStreamListener } from "./byte-stream.js";
 import { Inbox } from "./inbox.js";
 import { SealedMessages } from "./sealed-messages.js";
 import { SubmitItems } from "./submit-items.js";
 import { SubmitOutbox, submitPositionTag } from "./submit-outbox.js";
 import { needsPreparation, prepareSubmit, type SubmitPreparations } from "./submit-preparation.js";
+
+/** A message as it came, with its bytes when they are worth a second look. */
+type ReceivedSubmit = SubmitRequestShape & { readonly suspect?: Uint8Array };
+
+const noRefusals: ReadonlyMap<object, Rejection> = new Map();
 
 /**
  * One Submit stream: starts, signals and waits in, answers and results out. An item's answer is computed at its decision and sent in one
@@ -23,7 +29,7 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
   readonly #edge: Edge;
   readonly #stream: ByteStream;
   readonly #sealed: SealedMessages = new SealedMessages(submitPositionTag);
-  readonly #inbox: Inbox<SubmitRequestShape>;
+  readonly #inbox: Inbox<ReceivedSubmit>;
   /** What is held back until it is durable. */
   readonly #outbox: SubmitOutbox = new SubmitOutbox();
   /** What depends on nothing that must be durable. */
@@ -63,6 +69,10 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
     let request: SubmitRequestShape;
     try {
       request = decodeSubmitRequest(bytes);
+      if (this.#edge.screen.mayHold(bytes)) {
+        this.#inbox.push({ ...request, suspect: bytes });
+        return;
+      }
     } catch (error) {
       if (error instanceof WireError) {
         this.#fail(unreadable("pawl.v1.SubmitRequest", error));
@@ -139,17 +149,37 @@ export class SubmitStream implements Receiver, ByteStreamListener, OpenCall {
   }
 
   /** A promise is awaited first when large content must be stored before the event that names it. */
-  #handle(request: SubmitRequestShape): Promise<void> | undefined {
-    return needsPreparation(request) ? this.#prepare(request) : this.#begin(request, undefined);
+  #handle(received: ReceivedSubmit): Promise<void> | undefined {
+    const { request, refused } =
+      received.suspect === undefined
+        ? { request: received, refused: noRefusals }
+        : this.#screen(received, received.suspect);
+    return refused.size > 0 || needsPreparation(request)
+      ? this.#prepare(request, refused)
+      : this.#begin(request, undefined);
   }
 
-  async #prepare(request: SubmitRequestShape): Promise<void> {
+  #screen(request: SubmitRequestShape, bytes: Uint8Array): Screened<SubmitRequestShape> {
+    try {
+      return screenSubmit(this.#edge.screen, request.namespace, bytes);
+    } catch (error) {
+      if (error instanceof RejectionError) {
+        return { request, refused: noRefusals }; // It names no namespace, and is refused for that.
+      }
+      throw error;
+    }
+  }
+
+  async #prepare(
+    request: SubmitRequestShape,
+    refused: ReadonlyMap<object, Rejection>,
+  ): Promise<void> {
     const parts = {
       edge: this.#edge,
       access: this.#access,
       toRejection: (error: unknown) => this.#toRejection(error),
     };
-    this.#begin(request, await prepareSubmit(parts, request));
+    this.#begin(request, await prepareSubmit(parts, request, refused));
   }
 
   #begin(request: SubmitRequestShape, prepared: SubmitPreparations | undefined): undefined {

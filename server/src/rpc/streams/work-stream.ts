@@ -10,6 +10,7 @@ import type { Edge } from "../edge.js";
 import { rejectionOf } from "../fault.js";
 import type { OpenCall } from "../lifecycle.js";
 import { unavailable, unreadable } from "../refusals.js";
+import { screenWork } from "../screen/screen-streams.js";
 import type { ByteStream, ByteStreamListener } from "./byte-stream.js";
 import { Handles } from "./handles.js";
 import { Inbox } from "./inbox.js";
@@ -25,6 +26,9 @@ import { heldUpItems, type Preparations, prepareItems } from "./work-preparation
 /** Pings in a row without a message from the worker after which its stream is dead. */
 const silentTicksMax = 3;
 
+/** A message as it came, with its bytes when they are worth a second look. */
+type ReceivedWork = WorkRequestShape & { readonly suspect?: Uint8Array };
+
 /**
  * One Work stream: the session of one worker. Items are handed to the kernel in the documented order; their answers, and the offers of
  * the same turn, leave in one message once they are durable. What is memory only is done at once and not answered.
@@ -35,7 +39,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
   readonly #stream: ByteStream;
   readonly #handles: Handles = new Handles();
   readonly #sealed: SealedMessages = new SealedMessages(workPositionTag);
-  readonly #inbox: Inbox<WorkRequestShape>;
+  readonly #inbox: Inbox<ReceivedWork>;
   /** What is held back until it is durable. */
   readonly #outbox: WorkOutbox = new WorkOutbox();
   /** What depends on nothing that must be durable. */
@@ -85,6 +89,10 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     let request: WorkRequestShape;
     try {
       request = decodeWorkRequest(bytes);
+      if (this.#edge.screen.mayHold(bytes)) {
+        this.#inbox.push({ ...request, suspect: bytes });
+        return;
+      }
     } catch (error) {
       if (error instanceof WireError) {
         this.#fail(unreadable("pawl.v1.WorkRequest", error));
@@ -233,7 +241,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     });
   }
 
-  #handle(request: WorkRequestShape): Promise<void> | undefined {
+  #handle(request: ReceivedWork): Promise<void> | undefined {
     const { hello } = request;
     if (this.#session === undefined) {
       return this.#connect(request);
@@ -244,7 +252,7 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     return this.#work(request, this.#session);
   }
 
-  async #connect(request: WorkRequestShape): Promise<void> {
+  async #connect(request: ReceivedWork): Promise<void> {
     const { hello } = request;
     if (hello === undefined) {
       throw badMessage("hello", "set in the first message", "absent");
@@ -271,17 +279,24 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
     await this.#work(request, session);
   }
 
-  #work(request: WorkRequestShape, session: WorkerSession): Promise<void> | undefined {
+  #work(received: ReceivedWork, session: WorkerSession): Promise<void> | undefined {
+    const { screen } = this.#edge;
+    const { request, refused } =
+      received.suspect === undefined
+        ? { request: received, refused: undefined }
+        : screenWork(screen, this.#items.namespace, received.suspect);
     takeNotices(request, { session, handles: this.#handles, now: this.#now });
-    const heldUp = heldUpItems(request);
+    const heldUp = heldUpItems(request).filter(({ work }) => refused?.has(work.item) !== true);
     if (heldUp.length === 0) {
-      this.#begin(request, undefined);
+      this.#begin(request, refusedItems(refused));
       return undefined;
     }
     const asker = { namespace: this.#items.namespace, isGone: () => this.#isGone };
     return prepareItems({ edge: this.#edge, asker }, heldUp, (work) =>
       this.#items.partsOf(work),
-    ).then((prepared) => this.#begin(request, prepared));
+    ).then((prepared) =>
+      this.#begin(request, new Map([...prepared, ...(refusedItems(refused) ?? [])])),
+    );
   }
 
   #begin(request: WorkRequestShape, prepared: Preparations | undefined): void {
@@ -312,6 +327,12 @@ export class WorkStream implements SessionListener, ByteStreamListener, OpenCall
       this.#stream.end();
     }
   }
+}
+
+function refusedItems(
+  refused: ReadonlyMap<object, Rejection> | undefined,
+): Preparations | undefined {
+  return refused && new Map([...refused].map(([item, rejection]) => [item, { rejection }]));
 }
 
 function badMessage(field: string, expected: string, actual: string): RejectionError {

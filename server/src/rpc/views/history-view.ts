@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import type { HistoryEventSchema } from "@pawl/proto/v1/history_pb.js";
 import { VersionMode } from "@pawl/proto/v1/version_pb.js";
 import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
@@ -72,6 +73,7 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "epochBegan":
     case "namespaceCreated":
     case "currentVersionChanged":
+    case "credentialPolicyChanged":
     case "signalReceived":
     case "inputAnswered":
       return partsOfRun(body);
@@ -111,6 +113,7 @@ type RunCase =
   | "epochBegan"
   | "namespaceCreated"
   | "currentVersionChanged"
+  | "credentialPolicyChanged"
   | "signalReceived"
   | "inputAnswered";
 type OperationCase =
@@ -167,6 +170,14 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
     case "runClosed": {
       const { status, failure, principal } = body.value;
       return { failure, detail: `The run is ${runStatusName(status)}.`, principal };
+    }
+    case "credentialPolicyChanged": {
+      const { namespace, mode, principal } = body.value;
+      const does = credentialWords[mode] ?? `dealt with by mode ${mode}`;
+      return {
+        detail: `Credentials in content of namespace "${namespace}" are ${does}.`,
+        principal,
+      };
     }
     case "currentVersionChanged": {
       const { workflow, codeVersion, principal, namespace } = body.value;
@@ -409,3 +420,9 @@ function quoted(reason: string): string {
 function countTasks(count: number): string {
   return count === 1 ? "1 task" : `${count} tasks`;
 }
+
+const credentialWords: Readonly<Record<number, string>> = {
+  [CredentialMode.REFUSE]: "refused",
+  [CredentialMode.REDACT]: "redacted",
+  [CredentialMode.ALLOW]: "allowed",
+};

@@ -23,6 +23,7 @@ import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalDisplayShape } from "../../v1/proposal_wire.js";
 import { readProposalDisplay, writeProposalDisplay } from "../../v1/proposal_wire.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+import type { CredentialMode } from "../../v1/credential_policy_pb.js";
 import type { PlanTaskShape, RetryPolicyShape, TaskTimeoutsShape } from "../../v1/plan_wire.js";
 import { readPlanTask, readRetryPolicy, readTaskTimeouts, writePlanTask, writeRetryPolicy, writeTaskTimeouts } from "../../v1/plan_wire.js";
 
@@ -75,6 +76,7 @@ export interface EventShape {
     | { case: "obligationMade"; value: ObligationMadeShape }
     | { case: "obligationSettled"; value: ObligationSettledShape }
     | { case: "childEnded"; value: ChildEndedShape }
+    | { case: "credentialPolicyChanged"; value: CredentialPolicyChangedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -400,6 +402,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "credentialPolicyChanged": {
+      w.tag(794);
+      const at = w.begin();
+      writeCredentialPolicyChanged(w, m.body.value);
+      w.end(at);
+      break;
+    }
   }
 }
 
@@ -591,6 +600,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 610:
         body = { case: "callsAbandoned", value: readCallsAbandoned(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 794:
+        body = { case: "credentialPolicyChanged", value: readCredentialPolicyChanged(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -6218,6 +6231,80 @@ export function encodeCurrentVersionChanged(m: CurrentVersionChangedShape): Uint
 export function decodeCurrentVersionChanged(bytes: Uint8Array): CurrentVersionChangedShape {
   const r = new WireReader(bytes);
   return readCurrentVersionChanged(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CredentialPolicyChanged`; its fields are described in event_pb.ts. */
+export interface CredentialPolicyChangedShape {
+  namespace: string;
+  mode: CredentialMode;
+  version: number;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.CredentialPolicyChanged`. */
+export function writeCredentialPolicyChanged(w: WireWriter, m: CredentialPolicyChangedShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.mode !== 0) {
+    w.tag(16);
+    w.int32(m.mode);
+  }
+  if (m.version !== 0) {
+    w.tag(24);
+    w.varint32(m.version);
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CredentialPolicyChanged` up to `end`, which is the reader's limit. */
+export function readCredentialPolicyChanged(r: WireReader, end: number): CredentialPolicyChangedShape {
+  let namespace: string = "";
+  let mode: CredentialMode = 0;
+  let version: number = 0;
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 16:
+        mode = r.int32() as CredentialMode;
+        break;
+      case 24:
+        version = r.varint32();
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    mode,
+    version,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CredentialPolicyChanged` into bytes of its own. */
+export function encodeCredentialPolicyChanged(m: CredentialPolicyChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCredentialPolicyChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CredentialPolicyChanged`; its bytes fields are views of `bytes`. */
+export function decodeCredentialPolicyChanged(bytes: Uint8Array): CredentialPolicyChangedShape {
+  const r = new WireReader(bytes);
+  return readCredentialPolicyChanged(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.TaskChanged`; its fields are described in event_pb.ts. */

@@ -24,6 +24,7 @@ import type { ObligationStatus } from "../../v1/obligation_pb.js";
 import type { InputStatus } from "../../v1/input_pb.js";
 import type { ProposalStatus } from "../../v1/proposal_status_pb.js";
 import type { ProposalVerdict } from "../../v1/proposal_pb.js";
+import type { CredentialMode } from "../../v1/credential_policy_pb.js";
 
 /** A plain `pawl.log.v1.ContinuedRow`; its fields are described in row_pb.ts. */
 export interface ContinuedRowShape {
@@ -3160,4 +3161,135 @@ export function encodeCurrentVersionsRow(m: CurrentVersionsRowShape): Uint8Array
 export function decodeCurrentVersionsRow(bytes: Uint8Array): CurrentVersionsRowShape {
   const r = new WireReader(bytes);
   return readCurrentVersionsRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CredentialPolicyRow`; its fields are described in row_pb.ts. */
+export interface CredentialPolicyRowShape {
+  namespace: string;
+  mode: CredentialMode;
+  version: number;
+  principal: string;
+  changedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.CredentialPolicyRow`. */
+export function writeCredentialPolicyRow(w: WireWriter, m: CredentialPolicyRowShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.mode !== 0) {
+    w.tag(16);
+    w.int32(m.mode);
+  }
+  if (m.version !== 0) {
+    w.tag(24);
+    w.varint32(m.version);
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.changedAtMs, 0)) {
+    w.tag(41);
+    w.double(m.changedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CredentialPolicyRow` up to `end`, which is the reader's limit. */
+export function readCredentialPolicyRow(r: WireReader, end: number): CredentialPolicyRowShape {
+  let namespace: string = "";
+  let mode: CredentialMode = 0;
+  let version: number = 0;
+  let principal: string = "";
+  let changedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 16:
+        mode = r.int32() as CredentialMode;
+        break;
+      case 24:
+        version = r.varint32();
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      case 41:
+        changedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    mode,
+    version,
+    principal,
+    changedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CredentialPolicyRow` into bytes of its own. */
+export function encodeCredentialPolicyRow(m: CredentialPolicyRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCredentialPolicyRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CredentialPolicyRow`; its bytes fields are views of `bytes`. */
+export function decodeCredentialPolicyRow(bytes: Uint8Array): CredentialPolicyRowShape {
+  const r = new WireReader(bytes);
+  return readCredentialPolicyRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.CredentialPoliciesRow`; its fields are described in row_pb.ts. */
+export interface CredentialPoliciesRowShape {
+  policies: CredentialPolicyRowShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.CredentialPoliciesRow`. */
+export function writeCredentialPoliciesRow(w: WireWriter, m: CredentialPoliciesRowShape): void {
+  for (const item of m.policies) {
+    w.tag(10);
+    const at = w.begin();
+    writeCredentialPolicyRow(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.CredentialPoliciesRow` up to `end`, which is the reader's limit. */
+export function readCredentialPoliciesRow(r: WireReader, end: number): CredentialPoliciesRowShape {
+  const policies: CredentialPolicyRowShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        policies.push(readCredentialPolicyRow(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    policies,
+  };
+}
+
+/** Encodes a `pawl.log.v1.CredentialPoliciesRow` into bytes of its own. */
+export function encodeCredentialPoliciesRow(m: CredentialPoliciesRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeCredentialPoliciesRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.CredentialPoliciesRow`; its bytes fields are views of `bytes`. */
+export function decodeCredentialPoliciesRow(bytes: Uint8Array): CredentialPoliciesRowShape {
+  const r = new WireReader(bytes);
+  return readCredentialPoliciesRow(r, r.limit);
 }
