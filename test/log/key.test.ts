@@ -56,6 +56,7 @@ const cases: readonly Case[] = [
   caseOf("history chunk", keys.chunkKey, { partition, runNumber: number64, chunkNumber: number32 }),
   caseOf("wait", keys.waitKey, inRun),
   caseOf("obligation", keys.obligationKey, inRun),
+  caseOf("plan version", keys.planVersionKey, inRun),
   caseOf("name", keys.nameKey, { partition, namespace: text, runId: text }),
   caseOf("visibility", keys.visibilityKey, {
     partition,
@@ -182,8 +183,8 @@ describe("key", () => {
       cases.map((at) => [at.codec.kind, at.name]),
     );
     expect(KINDS.map((info) => info.kind)).toEqual([
-      0x00, 0x01, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x20, 0x21,
-      0x22, 0x23, 0x24, 0x25, 0x26, 0x30, 0x31,
+      0x00, 0x01, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x20,
+      0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x30, 0x31,
     ]);
   });
 

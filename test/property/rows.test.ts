@@ -2,6 +2,7 @@ import {
   decodeInputRow,
   decodeObligationRow,
   decodeOperationRow,
+  decodePlanVersionRow,
   decodeProposalRow,
   decodeReviewRow,
   decodeRunRow,
@@ -12,6 +13,7 @@ import {
   encodeInputRow,
   encodeObligationRow,
   encodeOperationRow,
+  encodePlanVersionRow,
   encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
@@ -52,6 +54,7 @@ function throughDisk(rows: RunRows): RunRows {
     signals: rows.signals.map((row) => decodeSignalRow(encodeSignalRow(row))),
     inputs: rows.inputs.map((row) => decodeInputRow(encodeInputRow(row))),
     obligations: rows.obligations.map((row) => decodeObligationRow(encodeObligationRow(row))),
+    planVersions: rows.planVersions.map((row) => decodePlanVersionRow(encodePlanVersionRow(row))),
   };
 }
 
@@ -69,7 +72,7 @@ function expectRestored(run: MutableRun): void {
   const alone = {
     run: inside,
     ...{ tasks: [], operations: [], steps: [], reviews: [], waits: [], proposals: [] },
-    ...{ signals: [], inputs: [], obligations: [] },
+    ...{ signals: [], inputs: [], obligations: [], planVersions: [] },
   };
   expect(restoreRun(alone, compileRecordedPlan)).toEqual(run);
 }

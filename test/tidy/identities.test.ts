@@ -73,7 +73,9 @@ function hasIdentity(comment: string, fields: readonly string[]): boolean {
 
 /** What says as which the caller has seen the thing that it changes: a version, its lease, or the call of it that it made. */
 function namesVersion(fields: readonly string[]): boolean {
-  return ["expected_version", "lease_version", "intent_id"].some((name) => fields.includes(name));
+  return ["expected_version", "expected_plan_version", "lease_version", "intent_id"].some((name) =>
+    fields.includes(name),
+  );
 }
 
 function itemsOf(message: DescMessage): DescMessage[] {
@@ -90,7 +92,7 @@ test("every method has a comment, and these tests find it", () => {
 describe("a method that changes something", () => {
   test("is every one that does not say that it changes nothing, and none that only reads by its name", () => {
     const readers = methods.filter(({ name }) =>
-      /^(Get|List|Await|Watch|Count|Read|Query)/.test(name),
+      /^(Get|List|Await|Watch|Count|Read|Query|Diff)/.test(name),
     );
     const changing = new Set(mutating());
     expect(readers.filter((method) => changing.has(method)).map(({ name }) => name)).toEqual([]);

@@ -8,6 +8,7 @@ import {
   applyObligationSettled,
 } from "./apply/obligations.js";
 import { applyOperationEvent } from "./apply/operations.js";
+import { applyPlanRevised, applyReportCameLate } from "./apply/plan-revised.js";
 import { applyProposalEvent } from "./apply/proposals.js";
 import { applyReviewOpened, applyReviewResolved } from "./apply/reviews.js";
 import { applyRollbackBegan } from "./apply/rollback-began.js";
@@ -247,6 +248,12 @@ function applyToRun(
       break;
     case "runTimedOut":
       applyRunTimedOut(run, body.value, meta, hooks);
+      break;
+    case "planRevised":
+      applyPlanRevised(run, body.value, meta, hooks);
+      break;
+    case "reportCameLate":
+      applyReportCameLate(run, body.value);
       break;
     case "runStarted":
     case "storeCreated":

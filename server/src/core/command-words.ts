@@ -21,6 +21,7 @@ const words: Readonly<Record<string, string>> = {
   MakeObligation: "a message to another run",
   LeaseTask: "an attempt",
   EndChild: "the end of a child run",
+  RevisePlan: "a revision of its plan",
 };
 
 /** The words for a command, by its kind. A phrase that is no kind stays. */

@@ -4,6 +4,7 @@ import type {
   ObserveOperation,
   ReconcileOperation,
 } from "./command/operation-commands.js";
+import type { RevisePlan } from "./command/plan-commands.js";
 import type {
   DecideProposal,
   ExpireProposals,
@@ -54,6 +55,7 @@ export type {
   OperationLease,
   ReconcileOperation,
 } from "./command/operation-commands.js";
+export type { AlikeInputs, PlanProposer, RevisePlan } from "./command/plan-commands.js";
 export type {
   DecideProposal,
   ExpireProposals,
@@ -132,4 +134,5 @@ export type Command =
   | ExpireProposals
   | MakeObligation
   | SettleObligation
-  | EndChild;
+  | EndChild
+  | RevisePlan;

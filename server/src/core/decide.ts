@@ -25,6 +25,7 @@ import { decideReconcileOperation } from "./decide/reconcile-operation.js";
 import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
+import { decideRevisePlan } from "./decide/revise-plan.js";
 import { decideSendSignal } from "./decide/send-signal.js";
 import { decideSettleObligation } from "./decide/settle-obligation.js";
 import { decideStartRun } from "./decide/start-run.js";
@@ -104,6 +105,8 @@ export function decide(
       return decideSettleObligation(run, command);
     case "EndChild":
       return decideEndChild(run, command);
+    case "RevisePlan":
+      return decideRevisePlan(run, command, ctx);
   }
 }
 

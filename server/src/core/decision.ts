@@ -1,5 +1,6 @@
 import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { EventBody } from "./event.js";
+import type { RevisedPlan } from "./plan/revised-plan.js";
 import type { Rejection } from "./rejection.js";
 import type { Obligation, Operation, Proposal, Review, Step } from "./state.js";
 
@@ -41,12 +42,18 @@ export interface Reply {
   readonly proposal?: Proposal;
   /** Number of the obligation, for MakeObligation. Where it stands is read from the state: it may have been answered at once. */
   readonly obligation?: Obligation["number"];
+  /** What a revision does to the tasks, for RevisePlan. */
+  readonly revision?: RevisedPlan;
 }
 
-/** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection. */
+/** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection, perhaps with what is kept of the request as evidence. */
 export type Decision =
   | { readonly accepted: true; readonly events: readonly EventBody[]; readonly reply: Reply }
-  | { readonly accepted: false; readonly rejection: Rejection };
+  | {
+      readonly accepted: false;
+      readonly rejection: Rejection;
+      readonly evidence?: readonly EventBody[];
+    };
 
 const freshReply: Reply = { existing: false };
 const existingReply: Reply = { existing: true };
@@ -65,4 +72,9 @@ export function acceptExisting(reply: Reply = existingReply): Decision {
 /** Refuses. */
 export function reject(rejection: Rejection): Decision {
   return { accepted: false, rejection };
+}
+
+/** Refuses, and keeps what was said as evidence, which changes nothing else. */
+export function rejectWithEvidence(rejection: Rejection, evidence: readonly EventBody[]): Decision {
+  return { accepted: false, rejection, evidence };
 }

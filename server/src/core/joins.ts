@@ -3,6 +3,7 @@ import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { needRule } from "./plan/compile-join.js";
+import { supersededIn } from "./plan/plan-versions.js";
 import type { TaskSpec } from "./plan/task-spec.js";
 import { nameOfTask, plannedSpec } from "./plan/tasks-of-run.js";
 import type { MutableRun, MutableTask, Run, Task } from "./state.js";
@@ -87,7 +88,8 @@ function isLast({ plan }: Run, { number, dependents }: TaskSpec): boolean {
 /** The failed tasks of the plan that a run which failed is told of: not those that others took up. In plan order. */
 export function decisiveFailures(run: Run): Task[] {
   const failed = run.tasks.filter(
-    ({ status, caller }) => status === TaskStatus.FAILED && caller === undefined,
+    ({ status, caller, number }) =>
+      status === TaskStatus.FAILED && caller === undefined && supersededIn(run, number) === 0,
   );
   if (run.plan.ranks === undefined) {
     return failed;

@@ -13,6 +13,7 @@ const lostCauses: Readonly<Record<LeaseEndReason, string>> = {
   [LeaseEndReason.SUSPENDED]: "suspended",
   [LeaseEndReason.WITHDRAWN]: "withdrawn",
   [LeaseEndReason.PERSON]: "person",
+  [LeaseEndReason.SUPERSEDED]: "superseded",
 };
 
 /** The word of `pawl.v1.LostLease` for a reason. */

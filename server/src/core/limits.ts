@@ -21,6 +21,12 @@ export const limits = {
   planBytesMax: 524_288,
   /** Tasks of a plan. */
   planTasksMax: 5000,
+  /** Versions of the plan of one run. */
+  planVersionsMax: 1_000,
+  /** All versions of the plan of one run together, encoded. */
+  planVersionBytesMax: 16_777_216,
+  /** Tasks of one run that a version of its plan has or had. */
+  planTasksInAllMax: 15_000,
   /** Tasks of one run that others called. */
   calledTasksMax: 50_000,
   /** Items of a batch. */

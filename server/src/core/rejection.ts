@@ -15,6 +15,7 @@ export type RejectionReason =
   | "PAWL_INPUT_NOT_FOUND"
   | "PAWL_UPDATE_NOT_FOUND"
   | "PAWL_QUERY_NOT_FOUND"
+  | "PAWL_PLAN_NOT_FOUND"
   | "PAWL_ANSWER_REFUSED"
   | "PAWL_FINGERPRINT_CONFLICT"
   | "PAWL_RUN_EXISTS"
@@ -28,6 +29,7 @@ export type RejectionReason =
   | "PAWL_PROPOSAL_CLOSED"
   | "PAWL_NOT_ENTITLED"
   | "PAWL_OPERATIONS_UNSETTLED"
+  | "PAWL_PREDECESSOR_UNSETTLED"
   | "PAWL_PROPOSALS_OPEN"
   | "PAWL_ROLLBACKS_RECORDED"
   | "PAWL_TOO_EARLY"
@@ -73,6 +75,15 @@ export type RejectionDetail =
   | {
       readonly case: "illegalTransition";
       readonly value: { entity: string; status: string; command: string; legal: string[] };
+    }
+  | {
+      readonly case: "predecessorUnsettled";
+      readonly value: {
+        operationKey: string;
+        status: string;
+        planVersion: number;
+        retryAfterMs: number;
+      };
     }
   | { readonly case: "overloaded"; readonly value: { resource: string; bound: string } }
   | {
@@ -130,7 +141,8 @@ export type FindableEntity =
   | "blob"
   | "input"
   | "update"
-  | "query";
+  | "query"
+  | "plan";
 
 const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   namespace: "PAWL_NAMESPACE_NOT_FOUND",
@@ -143,6 +155,7 @@ const notFoundReasons: Readonly<Record<FindableEntity, RejectionReason>> = {
   input: "PAWL_INPUT_NOT_FOUND",
   update: "PAWL_UPDATE_NOT_FOUND",
   query: "PAWL_QUERY_NOT_FOUND",
+  plan: "PAWL_PLAN_NOT_FOUND",
 };
 
 /** Builds the refusal of something that does not exist. */

@@ -11,6 +11,7 @@ import type {
 
 import type { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { CodeVersionShape } from "@pawl/proto/v1/version_wire.js";
+import type { MutablePlanVersions, PlanVersions } from "./plan/plan-versions.js";
 import type { CompiledPlan, TaskSpec } from "./plan/task-spec.js";
 import type { StartRequest } from "./start-requests.js";
 import type {
@@ -59,7 +60,10 @@ export interface MutableRun {
   workflow: string;
   status: RunStatus;
   version: number;
+  /** The present plan. Its tasks have their numbers in the run: their places in the plan only until it is revised. */
   plan: CompiledPlan;
+  /** All versions of its plan; undefined while it was never revised. */
+  revisions: MutablePlanVersions | undefined;
   input: Uint8Array | undefined;
   fingerprint: Uint8Array;
   labels: readonly { readonly key: string; readonly value: string }[];
@@ -76,11 +80,11 @@ export interface MutableRun {
   eventCount: number;
   /** Text of the kernel fault that set the run aside; empty: none. */
   fault: string;
-  /** Those of the plan by their number in it, then those that other tasks called, in the order of their calls. */
+  /** Those of the first plan by their place in it, then those that other tasks called and those that revisions added, in the order in which they joined. */
   tasks: MutableTask[];
   /** What the called ones are, in their order. */
   called: CalledTask[];
-  /** Task numbers of the called ones by name. */
+  /** Task numbers of the called ones by name; of several of one name the last, since the others are of callers that were superseded. */
   calledByName: Map<string, number>;
   /** Derived: tasks that failed or were cancelled, and of which no rollback began yet. Empty between commands. */
   rollbacksDue: Set<number>;
@@ -88,7 +92,7 @@ export interface MutableRun {
   endedCallers: Set<number>;
   /** Tasks that have not ended. */
   openTasks: number;
-  /** Tasks of the plan that FAILED or were SKIPPED: what became of a called one is for its caller. */
+  /** Tasks of the present plan that FAILED or were SKIPPED: what became of a called one is for its caller. */
   failedTasks: number;
   operations: MutableOperation[];
   /** Operation numbers by key. */
@@ -297,9 +301,11 @@ type DeepReadonly<T> = T extends Uint8Array | string | number | boolean | undefi
 export type Run = {
   readonly [K in keyof MutableRun]: K extends "plan"
     ? CompiledPlan
-    : K extends "called"
-      ? readonly CalledTask[]
-      : DeepReadonly<MutableRun[K]>;
+    : K extends "revisions"
+      ? PlanVersions | undefined
+      : K extends "called"
+        ? readonly CalledTask[]
+        : DeepReadonly<MutableRun[K]>;
 };
 /** What deciders see of a task. */
 export type Task = DeepReadonly<MutableTask>;

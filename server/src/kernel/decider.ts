@@ -77,6 +77,9 @@ export class Decider {
       if (decision.accepted && decision.events.length > 0) {
         return this.#carryOut(resident, command, decision, context.nowMs);
       }
+      if (!decision.accepted && decision.evidence !== undefined) {
+        this.#applyAll(resident, decision.evidence, context.nowMs);
+      }
       return decision;
     });
     this.#parts.obligations.pay();

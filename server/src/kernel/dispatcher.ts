@@ -205,8 +205,9 @@ export class Dispatcher {
     if (found === undefined || state?.status !== TaskStatus.READY) {
       return false;
     }
-    if (found.run.incarnation > 1 && keyOf(found.run, task) !== queue.key) {
-      return false; // It is from an earlier incarnation, whose plan was another.
+    const mayBeElsewhere = found.run.incarnation > 1 || found.run.revisions !== undefined;
+    if (mayBeElsewhere && keyOf(found.run, task) !== queue.key) {
+      return false; // It is from an earlier incarnation, or plan version, whose plan was another.
     }
     const warm =
       state.suspensions > 0 && this.warm.size > 0 ? this.#warmFor(queue, found, task) : undefined;

@@ -51,6 +51,7 @@ export class ParkedCommands {
 /** How a command counts while its run is read. */
 export function parkingOf(target: Target, command: Command): Parking {
   const isNewWork = command.kind === "StartRun" || mayOpenLedger(target, command);
-  const planBytes = command.kind === "StartRun" ? command.plan.bytes.length : 0;
+  const hasPlan = command.kind === "StartRun" || command.kind === "RevisePlan";
+  const planBytes = hasPlan ? command.plan.bytes.length : 0;
   return { bytes: ownBytes + planBytes + bytesOfCommand(command), isNewWork };
 }

@@ -35,6 +35,8 @@ export interface StoredParts {
   readonly obligations: readonly number[];
   /** Steps never change: their number is enough. */
   readonly steps: number;
+  /** Nor do versions of a plan. */
+  readonly planVersions: number;
 }
 
 /** Nothing stored yet. */

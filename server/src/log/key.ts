@@ -19,6 +19,7 @@
  * | 18 | history chunk | runNumber u64, chunkNumber u32 | chunk |
  * | 19 | wait | runNumber u64, number u32 | row |
  * | 1a | obligation | runNumber u64, number u32 | row |
+ * | 1b | plan version | runNumber u64, number u32 | row |
  * | 20 | name | namespace, runId | row |
  * | 21 | visibility | namespace, field, value, runNumber u64, number u32 | empty |
  * | 22 | timer | dueMs u64, runNumber u64 | row or empty |
@@ -153,6 +154,8 @@ export const chunkKey: KeyCodec<ChunkKey> = keyCodec(0x18, { runNumber: u64, chu
 export const waitKey: KeyCodec<InRunKey> = keyCodec(0x19, inRun);
 /** What a long run owes another, or owed it. */
 export const obligationKey: KeyCodec<InRunKey> = keyCodec(0x1a, inRun);
+/** A version of the plan of a long run that was revised. */
+export const planVersionKey: KeyCodec<InRunKey> = keyCodec(0x1b, inRun);
 /** From a run's id to its number. */
 export const nameKey: KeyCodec<NameKey> = keyCodec(0x20, { namespace: text, runId: text });
 /** From a field's value to the runs that have it, for lists. */
@@ -208,6 +211,7 @@ export const KINDS: readonly KindInfo[] = [
   kindInfo("history chunk", chunkKey, "chunk", true),
   kindInfo("wait", waitKey, "row", true),
   kindInfo("obligation", obligationKey, "row", true),
+  kindInfo("plan version", planVersionKey, "row", true),
   kindInfo("name", nameKey, "row", false),
   kindInfo("visibility", visibilityKey, "empty", false),
   kindInfo("timer", timerKey, "row-or-empty", false),

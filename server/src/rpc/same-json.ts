@@ -1,4 +1,6 @@
 import { decodePayload, type PayloadShape } from "@pawl/proto/v1/payload_wire.js";
+import { equalBytes } from "../core/identity/content-digest.js";
+import type { CompiledPlan } from "../core/plan/task-spec.js";
 import type { Rejection } from "../core/rejection.js";
 import type { Target } from "../kernel/outcome.js";
 import { digestBytes, isJsonContentType } from "./digest/content-digest.js";
@@ -37,6 +39,26 @@ export async function isSameJson(edge: Edge, comparison: Comparison): Promise<bo
   const right = comparable(edge, comparison.target, received);
   const { same } = await sameContent(left, right, edge.digester);
   return same;
+}
+
+/** Names of the tasks of two plans whose inputs differ in their bytes, but are the same JSON document. */
+export async function alikeTasks(
+  edge: Edge,
+  target: Target,
+  plans: { readonly recorded: CompiledPlan; readonly received: CompiledPlan },
+): Promise<ReadonlySet<string>> {
+  const alike = new Set<string>();
+  const { tasks, byName } = plans.recorded;
+  for (const { name, input: received } of plans.received.tasks) {
+    const recorded = tasks[byName.get(name) ?? -1]?.input;
+    if (received === undefined || recorded === undefined || equalBytes(received, recorded)) {
+      continue;
+    }
+    if (await isSameJson(edge, { target, recorded, received })) {
+      alike.add(name);
+    }
+  }
+  return alike;
 }
 
 function isPlainJson(payload: PayloadShape): boolean {

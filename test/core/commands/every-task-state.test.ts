@@ -26,6 +26,7 @@ import {
 } from "../support/events.js";
 import { type Row, rowOf } from "../support/outcome-row.js";
 import { planOf } from "../support/plans.js";
+import { planRevised } from "../support/revisions.js";
 import { Scenario } from "../support/scenario.js";
 import { START_MS } from "../support/values.js";
 
@@ -90,6 +91,11 @@ const tasks: Record<string, () => { scenario: Scenario; task: number; leaseVersi
     task: 1,
     leaseVersion: 0,
   }),
+  SUPERSEDED: () => ({
+    scenario: keptOpen({ x: {} }).given(leased(1, 1), planRevised(2, { other: {} }, [0])),
+    task: 1,
+    leaseVersion: 1,
+  }),
 };
 
 function keptOpen(parts: Parameters<typeof planOf>[0]): Scenario {
@@ -134,6 +140,7 @@ const taskOutcomes: Readonly<Record<string, Row>> = {
   FAILED: row(ILLEGAL, CONFLICT, "existing", "existing", LOST, LOST, LOST, LOST, LOST, "existing"),
   SKIPPED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
   CANCELLED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
+  SUPERSEDED: row(ILLEGAL, LOST, LOST, LOST, LOST, LOST, LOST, LOST, LOST, "existing"),
 };
 
 function row(...outcomes: readonly string[]): Row {

@@ -41,7 +41,7 @@ function partsOf(run: Run): Map<string, Part> {
   const versions = partVersions(run);
   const parts = new Map<string, Part>();
   const add = <P>(
-    kind: Exclude<keyof StoredParts, "steps">,
+    kind: Exclude<keyof StoredParts, "steps" | "planVersions">,
     each: readonly P[],
     encode: (part: P) => Uint8Array | undefined,
   ): void => {

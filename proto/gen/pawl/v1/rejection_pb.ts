@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIkAKE0NyZWRlbnRpYWxJblBheWxvYWQSDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRIMCgRydWxlGAMgASgJIrIFCglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSAASKAoKcnVuX2V4aXN0cxg2IAEoCzISLnBhd2wudjEuUnVuRXhpc3RzSAASPQoVY3JlZGVudGlhbF9pbl9wYXlsb2FkGF4gASgLMhwucGF3bC52MS5DcmVkZW50aWFsSW5QYXlsb2FkSABCCAoGZGV0YWlsYgZwcm90bzM");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIkAKE0NyZWRlbnRpYWxJblBheWxvYWQSDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRIMCgRydWxlGAMgASgJImsKFFByZWRlY2Vzc29yVW5zZXR0bGVkEhUKDW9wZXJhdGlvbl9rZXkYASABKAkSDgoGc3RhdHVzGAIgASgJEhQKDHBsYW5fdmVyc2lvbhgDIAEoDRIWCg5yZXRyeV9hZnRlcl9tcxgEIAEoDSLyBQoJUmVqZWN0aW9uEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWludmFsaWRfZmllbGQYAyABKAsyFS5wYXdsLnYxLkludmFsaWRGaWVsZEgAEiYKCW5vdF9mb3VuZBgEIAEoCzIRLnBhd2wudjEuTm90Rm91bmRIABI8ChRmaW5nZXJwcmludF9jb25mbGljdBgFIAEoCzIcLnBhd2wudjEuRmluZ2VycHJpbnRDb25mbGljdEgAEi4KDXN0YWxlX3ZlcnNpb24YBiABKAsyFS5wYXdsLnYxLlN0YWxlVmVyc2lvbkgAEigKCmxlYXNlX2xvc3QYByABKAsyEi5wYXdsLnYxLkxlYXNlTG9zdEgAEjgKEmlsbGVnYWxfdHJhbnNpdGlvbhgIIAEoCzIaLnBhd2wudjEuSWxsZWdhbFRyYW5zaXRpb25IABIpCgpvdmVybG9hZGVkGAkgASgLMhMucGF3bC52MS5PdmVybG9hZGVkSAASLgoNc3RvcmVfcmV3b3VuZBg8IAEoCzIVLnBhd2wudjEuU3RvcmVSZXdvdW5kSAASJgoJZGF0YV9sb3NzGD0gASgLMhEucGF3bC52MS5EYXRhTG9zc0gAEiwKDG5vdF9lbnRpdGxlZBgtIAEoCzIULnBhd2wudjEuTm90RW50aXRsZWRIABI2ChFwZXJtaXNzaW9uX2RlbmllZBg5IAEoCzIZLnBhd2wudjEuUGVybWlzc2lvbkRlbmllZEgAEigKCnJ1bl9leGlzdHMYNiABKAsyEi5wYXdsLnYxLlJ1bkV4aXN0c0gAEj0KFWNyZWRlbnRpYWxfaW5fcGF5bG9hZBheIAEoCzIcLnBhd2wudjEuQ3JlZGVudGlhbEluUGF5bG9hZEgAEj4KFXByZWRlY2Vzc29yX3Vuc2V0dGxlZBhRIAEoCzIdLnBhd2wudjEuUHJlZGVjZXNzb3JVbnNldHRsZWRIAEIICgZkZXRhaWxiBnByb3RvMw");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -189,7 +189,7 @@ export type LeaseLost = Message<"pawl.v1.LeaseLost"> & {
   status: string;
 
   /**
-   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`, `withdrawn`, `person`.
+   * Why the lease ended, when it is known: `expired`, `timed-out`, `cancelled`, `returned`, `not-acknowledged`, `review`, `withdrawn`, `person`, `superseded`.
    *
    * @generated from field: string cause = 4;
    */
@@ -491,6 +491,48 @@ export const CredentialInPayloadSchema: GenMessage<CredentialInPayload> = /*@__P
   messageDesc(file_pawl_v1_rejection, 12);
 
 /**
+ * The same effect of an earlier plan version is not settled.
+ *
+ * @generated from message pawl.v1.PredecessorUnsettled
+ */
+export type PredecessorUnsettled = Message<"pawl.v1.PredecessorUnsettled"> & {
+  /**
+   * Key of the earlier operation.
+   *
+   * @generated from field: string operation_key = 1;
+   */
+  operationKey: string;
+
+  /**
+   * Where it stands, as a word: `INTENDED`, `IN_DOUBT` or `NEEDS_REVIEW`.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * Plan version that is part of its key.
+   *
+   * @generated from field: uint32 plan_version = 3;
+   */
+  planVersion: number;
+
+  /**
+   * After how many ms the same intent may be sent again: it was not recorded.
+   *
+   * @generated from field: uint32 retry_after_ms = 4;
+   */
+  retryAfterMs: number;
+};
+
+/**
+ * Describes the message pawl.v1.PredecessorUnsettled.
+ * Use `create(PredecessorUnsettledSchema)` to create a new message.
+ */
+export const PredecessorUnsettledSchema: GenMessage<PredecessorUnsettled> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 13);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * Items of a batch carry it in their results. A call that fails as a whole ends with a gRPC status whose details (the trailer `grpc-status-details-bin`, a
@@ -623,6 +665,14 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: CredentialInPayload;
     case: "credentialInPayload";
+  } | {
+    /**
+     * An effect of an earlier plan version first.
+     *
+     * @generated from field: pawl.v1.PredecessorUnsettled predecessor_unsettled = 81;
+     */
+    value: PredecessorUnsettled;
+    case: "predecessorUnsettled";
   } | { case: undefined; value?: undefined };
 };
 
@@ -631,5 +681,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 13);
+  messageDesc(file_pawl_v1_rejection, 14);
 

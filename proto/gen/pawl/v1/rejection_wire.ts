@@ -869,6 +869,80 @@ export function decodeCredentialInPayload(bytes: Uint8Array): CredentialInPayloa
   return readCredentialInPayload(r, r.limit);
 }
 
+/** A plain `pawl.v1.PredecessorUnsettled`; its fields are described in rejection_pb.ts. */
+export interface PredecessorUnsettledShape {
+  operationKey: string;
+  status: string;
+  planVersion: number;
+  retryAfterMs: number;
+}
+
+/** Appends the fields of a `pawl.v1.PredecessorUnsettled`. */
+export function writePredecessorUnsettled(w: WireWriter, m: PredecessorUnsettledShape): void {
+  if (m.operationKey !== "") {
+    w.tag(10);
+    w.string(m.operationKey);
+  }
+  if (m.status !== "") {
+    w.tag(18);
+    w.string(m.status);
+  }
+  if (m.planVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.planVersion);
+  }
+  if (m.retryAfterMs !== 0) {
+    w.tag(32);
+    w.varint32(m.retryAfterMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.PredecessorUnsettled` up to `end`, which is the reader's limit. */
+export function readPredecessorUnsettled(r: WireReader, end: number): PredecessorUnsettledShape {
+  let operationKey: string = "";
+  let status: string = "";
+  let planVersion: number = 0;
+  let retryAfterMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        operationKey = r.string();
+        break;
+      case 18:
+        status = r.string();
+        break;
+      case 24:
+        planVersion = r.varint32();
+        break;
+      case 32:
+        retryAfterMs = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    operationKey,
+    status,
+    planVersion,
+    retryAfterMs,
+  };
+}
+
+/** Encodes a `pawl.v1.PredecessorUnsettled` into bytes of its own. */
+export function encodePredecessorUnsettled(m: PredecessorUnsettledShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePredecessorUnsettled(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.PredecessorUnsettled`; its bytes fields are views of `bytes`. */
+export function decodePredecessorUnsettled(bytes: Uint8Array): PredecessorUnsettledShape {
+  const r = new WireReader(bytes);
+  return readPredecessorUnsettled(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -887,6 +961,7 @@ export interface RejectionShape {
     | { case: "permissionDenied"; value: PermissionDeniedShape }
     | { case: "runExists"; value: RunExistsShape }
     | { case: "credentialInPayload"; value: CredentialInPayloadShape }
+    | { case: "predecessorUnsettled"; value: PredecessorUnsettledShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -985,6 +1060,13 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "predecessorUnsettled": {
+      w.tag(650);
+      const at = w.begin();
+      writePredecessorUnsettled(w, m.detail.value);
+      w.end(at);
+      break;
+    }
     case "credentialInPayload": {
       w.tag(754);
       const at = w.begin();
@@ -1055,6 +1137,10 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 490:
         detail = { case: "dataLoss", value: readDataLoss(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 650:
+        detail = { case: "predecessorUnsettled", value: readPredecessorUnsettled(r, r.enter()) };
         r.leave(end);
         break;
       case 754:

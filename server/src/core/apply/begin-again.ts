@@ -2,6 +2,7 @@ import { ObligationStatus } from "@pawl/proto/v1/obligation_pb.js";
 import type { EventMeta } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
+import { presentPlan } from "../plan/plan-versions.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
 import type { MutableObligation, MutableRun } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
@@ -66,6 +67,7 @@ function forgetMade(obligation: MutableObligation): void {
 }
 
 /** Most runs begin once more with the plan they had. */
-export function planOf({ plan }: MutableRun, bytes: Uint8Array | undefined): CompiledPlan {
+export function planOf(run: MutableRun, bytes: Uint8Array | undefined): CompiledPlan {
+  const plan = presentPlan(run);
   return bytes === undefined || equalBytes(plan.bytes, bytes) ? plan : compileRecordedPlan(bytes);
 }

@@ -3,12 +3,14 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody, EventMeta, EventValue } from "../event.js";
 import { lostLeaseCause } from "../lease-cause.js";
 import { compileRecordedCall } from "../plan/compile-recorded.js";
+import { isTaken } from "../plan/tasks-of-run.js";
 import type { CalledTask, MutableRun, MutableTask } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { addCalled } from "./indices.js";
 import { keepBytes } from "./keep.js";
 import { announceTask, leasedTaskOf, moveTask, taskOf, wakeCaller } from "./move-task.js";
+import { leaseBaseOf, noteJoined } from "./plan-revised.js";
 import { newTask } from "./run-started.js";
 
 type CallEvent = Extract<
@@ -48,7 +50,7 @@ function applyTasksCalled(
   const caller = leasedTaskOf(run, event.task, event.leaseVersion);
   for (const shape of event.called) {
     const spec = compileRecordedCall(shape, run.tasks.length);
-    if (run.plan.byName.has(spec.name) || run.calledByName.has(spec.name)) {
+    if (isTaken(run, spec.name)) {
       throw new CorruptHistory(`task "${spec.name}" to be called once`, "there is one");
     }
     addCall(run, caller, { shape: { ...shape, input: keepBytes(shape.input) }, spec }, meta.atMs);
@@ -69,10 +71,11 @@ export function addCall(
   called: CalledTask,
   atMs: number,
 ): MutableTask {
-  const task = newTask(called.spec, atMs, run.leaseVersionBase);
+  const task = newTask(called.spec, atMs, leaseBaseOf(run));
   task.version = 1; // No plan tells of it, so it has its row from the start.
   task.caller = caller.number;
   addCalled(run, called);
+  noteJoined(run, called, caller.number);
   run.tasks.push(task);
   caller.calls ??= { open: new Set(), ended: [] };
   caller.calls.open.add(task.number);

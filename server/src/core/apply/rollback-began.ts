@@ -1,10 +1,12 @@
 import type { EventMeta, EventValue } from "../event.js";
 import { compileRecordedCall } from "../plan/compile-recorded.js";
+import { isTaken } from "../plan/tasks-of-run.js";
 import type { CalledTask, MutableRun, MutableTask } from "../state.js";
 import { CorruptHistory } from "./corrupt.js";
 import type { ApplyHooks } from "./hooks.js";
 import { addCalled, judgeOrphans } from "./indices.js";
 import { announceTask, taskOf } from "./move-task.js";
+import { leaseBaseOf, noteJoined } from "./plan-revised.js";
 import { newTask } from "./run-started.js";
 
 /** What an ended task did is rolled back: by a task of its own. */
@@ -20,7 +22,7 @@ export function applyRollbackBegan(
     throw new CorruptHistory(`task ${event.task} to be due for a rollback`, "it is not");
   }
   const spec = compileRecordedCall(rollback, run.tasks.length);
-  if (run.plan.byName.has(spec.name) || run.calledByName.has(spec.name)) {
+  if (isTaken(run, spec.name)) {
     throw new CorruptHistory(`no task "${spec.name}" before`, "there is one");
   }
   addRollback(run, task, { shape: rollback, spec }, meta.atMs);
@@ -40,11 +42,12 @@ export function addRollback(
   added: CalledTask,
   atMs: number,
 ): MutableTask {
-  const task = newTask(added.spec, atMs, run.leaseVersionBase);
+  const task = newTask(added.spec, atMs, leaseBaseOf(run));
   task.version = 1; // No plan tells of it, so it has its row from the start.
   task.rollsBack = undone.number;
   undone.rollback = task.number;
   addCalled(run, added);
+  noteJoined(run, added, undone.number);
   run.tasks.push(task);
   return task;
 }

@@ -2,6 +2,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { originalInput } from "../continued.js";
 import type { EventMeta, EventValue } from "../event.js";
 import { findOpenEffect } from "../open-effects.js";
+import { presentPlan } from "../plan/plan-versions.js";
 import { rememberedMs } from "../start-requests.js";
 import type { MutableRun } from "../state.js";
 import { announceAgain, beginAgain } from "./begin-again.js";
@@ -36,7 +37,7 @@ export function applyRunContinued(
   const { incarnation, leaseVersion } = event;
   beginAgain(
     run,
-    run.plan,
+    presentPlan(run),
     { incarnation, meta },
     {
       ...{ status, pause, labels, traceparent, principal, deadline, startRequests, codeVersion },

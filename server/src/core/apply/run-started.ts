@@ -71,6 +71,7 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     status: RunStatus.RUNNING,
     version: 1,
     plan,
+    revisions: undefined,
     input: undefined,
     fingerprint: noBytes,
     labels: [],

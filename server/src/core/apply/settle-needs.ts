@@ -71,7 +71,7 @@ export function countNeed(
 }
 
 /** Too few of its needs are left: it ends without having run. */
-function endUnready(run: MutableRun, task: MutableTask, meta: EventMeta): void {
+export function endUnready(run: MutableRun, task: MutableTask, meta: EventMeta): void {
   const failure = dependencyFailure(run, task);
   if (failure === undefined) {
     moveTask(run, task, TaskStatus.SKIPPED, meta);

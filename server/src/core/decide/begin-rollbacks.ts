@@ -3,7 +3,7 @@ import type { PlanTaskShape } from "@pawl/proto/v1/plan_wire.js";
 import type { EventBody } from "../event.js";
 import { utf8ByteLength } from "../identity/utf8.js";
 import { limits } from "../limits.js";
-import { plannedSpec, taskNumber } from "../plan/tasks-of-run.js";
+import { isTaken, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Run } from "../state.js";
 
 /** Begins to roll back the tasks that ended without success after they had recorded how to. */
@@ -42,6 +42,6 @@ function durationOf(ms: number): { readonly seconds: bigint; readonly nanos: num
 /** `$rollback/` and the task's name; its number when that is too long, or taken. */
 function nameOfRollback(run: Run, number: number, task: string): string {
   const name = `$rollback/${task}`;
-  const isFine = utf8ByteLength(name) <= limits.idBytesMax && taskNumber(run, name) === undefined;
+  const isFine = utf8ByteLength(name) <= limits.idBytesMax && !isTaken(run, name);
   return isFine ? name : `$rollback//${number}`;
 }

@@ -9,6 +9,7 @@ import { encodeUtf8 } from "../identity/utf8.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
 import { refuseCall } from "../plan/compile-plan.js";
+import { calledTask, isTaken } from "../plan/tasks-of-run.js";
 import { fingerprintConflict, illegalTransition, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
 import { isTaskClosed } from "../transitions.js";
@@ -35,7 +36,7 @@ export function decideCallTasks(run: Run, command: CallTasks, ctx: DecideContext
   const { task } = found;
   const fresh: PlanTaskShape[] = [];
   for (const called of command.called) {
-    const known = findTask(run, called.name);
+    const known = isTaken(run, called.name) ? findTask(run, called.name) : undefined;
     if (known === undefined) {
       fresh.push(called);
     } else if (!isSameCall(run, known.task, task, called)) {
@@ -141,7 +142,7 @@ function openCalls(run: Run, task: Task, names: readonly string[]): number[] {
 }
 
 function isSameCall(run: Run, known: Task, caller: Task, called: PlanTaskShape): boolean {
-  const recorded = run.called[known.number - run.plan.tasks.length]?.shape;
+  const recorded = calledTask(run, known.number)?.shape;
   return (
     recorded !== undefined &&
     known.caller === caller.number &&
@@ -156,7 +157,7 @@ function sameContent(left: Uint8Array | undefined, right: Uint8Array | undefined
 }
 
 function otherCall(run: Run, known: Task, called: PlanTaskShape, ctx: DecideContext): Rejection {
-  const recorded = run.called[known.number - run.plan.tasks.length]?.shape;
+  const recorded = calledTask(run, known.number)?.shape;
   const text = (shape: PlanTaskShape | undefined): Uint8Array =>
     shape === undefined
       ? encodeUtf8("a task of the plan")

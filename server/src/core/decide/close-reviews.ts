@@ -38,6 +38,7 @@ export function closeTaskReview(
   run: Run,
   task: number,
   { principal }: Pick<DecideContext, "principal">,
+  reason: string = "The task that called it wants it no more.",
 ): EventBody[] {
   const review = run.tasks[task]?.openReview;
   return review === undefined
@@ -48,7 +49,7 @@ export function closeTaskReview(
           value: {
             review,
             choice: ReviewChoice.ABANDON,
-            reason: "The task that called it wants it no more.",
+            reason,
             principal,
           },
         },

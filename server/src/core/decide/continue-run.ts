@@ -102,7 +102,7 @@ function refuseLeftCalls(run: Run): Rejection | undefined {
 
 /** Only one whose end is the end of its run: what else the run did would be left half-way. */
 function refuseOtherTask(run: Run, { number }: Task): Rejection | undefined {
-  return number === 0 && run.plan.tasks.length === 1
+  return run.plan.tasks[0]?.number === number && run.plan.tasks.length === 1
     ? undefined
     : illegalTransition(
         "PAWL_ILLEGAL_TRANSITION",

@@ -3,7 +3,7 @@ import { wordsOf } from "../command-words.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { specOf } from "../plan/change-spec.js";
 import type { TaskSpec } from "../plan/task-spec.js";
-import { taskNumber } from "../plan/tasks-of-run.js";
+import { nameOfTask, taskNumber } from "../plan/tasks-of-run.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Run, Task } from "../state.js";
 import { isRunOpen, runStatusName } from "../transitions.js";
@@ -14,12 +14,36 @@ export interface FoundTask {
   readonly spec: TaskSpec;
 }
 
-/** Finds a task by number or name; undefined when the run has none. */
+/** Finds a task by number or name, of several of one name the present one; undefined when the run has none. */
 export function findTask(run: Run, ref: TaskRef): FoundTask | undefined {
-  const number = typeof ref === "number" ? ref : taskNumber(run, ref);
-  if (number === undefined) {
-    return undefined;
+  const number = typeof ref === "number" ? ref : (taskNumber(run, ref) ?? lastOfName(run, ref));
+  return number === undefined ? undefined : foundTask(run, number);
+}
+
+/**
+ * Finds the task that a lease was of: the present one of a name, unless that lease was of one that a revision superseded. No two tasks of a name have leases
+ * of one version.
+ */
+export function findLeased(run: Run, ref: TaskRef, leaseVersion: number): FoundTask | undefined {
+  const found = findTask(run, ref);
+  if (run.revisions === undefined || found === undefined || typeof ref === "number") {
+    return found;
   }
+  if (found.task.leaseVersion === leaseVersion) {
+    return found;
+  }
+  const number = run.tasks.findIndex(
+    (task) => task.leaseVersion === leaseVersion && nameOfTask(run, task.number) === ref,
+  );
+  return foundTask(run, number) ?? found;
+}
+
+/** The last task of a name that only earlier versions of the plan have. */
+function lastOfName(run: Run, name: string): number | undefined {
+  return run.revisions?.specs.findLast((spec) => spec.name === name)?.number;
+}
+
+function foundTask(run: Run, number: number): FoundTask | undefined {
   const task = run.tasks[number];
   const spec = specOf(run, number);
   return task === undefined || spec === undefined ? undefined : { task, spec };

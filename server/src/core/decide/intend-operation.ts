@@ -7,13 +7,14 @@ import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import { limits } from "../limits.js";
-import { planVersionOfTask } from "../plan/plan-version.js";
-import { fingerprintConflict } from "../rejection.js";
+import { planVersionOf } from "../plan/plan-versions.js";
+import { fingerprintConflict, type Rejection } from "../rejection.js";
 import type { Operation, Run } from "../state.js";
 import { checkApproval } from "./consume-approval.js";
 import { type FoundTask, findTask, refuseLease, runIsFull } from "./find.js";
 import { findObstacle, refuseRollback, specOfCode } from "./hold-back.js";
 import { keyOfOperation } from "./operation-identity.js";
+import { refuseSuccessor } from "./predecessor.js";
 import { answerPaused, type IntentParts, proceed } from "./proceed.js";
 import { answerDoubt, callAgain } from "./settle-doubt.js";
 
@@ -21,7 +22,7 @@ import { answerDoubt, callAgain } from "./settle-doubt.js";
  * Records the intent of an effect, or says what to do instead. In a paused run nothing new is intended: what is settled is reused, an intent
  * that was recorded before the pause is answered as it was, and every other is answered `paused`.
  * Refusals, in order: no lease, no task, run over, lease lost, an undoing under another lease, no such proposal, another action than the proposed one, a guard that is not
- * stated, fingerprint conflict, too many operations.
+ * stated, fingerprint conflict, the same effect of an earlier plan version not settled, too many operations.
  */
 export function decideIntendOperation(
   run: Run,
@@ -45,20 +46,11 @@ export function decideIntendOperation(
     return approval.decision;
   }
   if (operation !== undefined) {
-    return equalBytes(operation.declaration.fingerprint, command.fingerprint)
-      ? answerKnown(run, operation, { command, found, ctx })
-      : reject(
-          fingerprintConflict({
-            entity: "operation",
-            id: key,
-            recorded: operation.declaration.fingerprint,
-            received: command.fingerprint,
-            differs: operation.declaration.target === command.target ? "payload" : "target",
-          }),
-        );
+    return answerSame(run, operation, { command, found, ctx });
   }
-  if (run.operations.length >= limits.operationsMax) {
-    return reject(runIsFull("IntendOperation", "operations", limits.operationsMax));
+  const newRefusal = refuseSuccessor(run, command, found, ctx) ?? refuseFull(run);
+  if (newRefusal !== undefined) {
+    return reject(newRefusal);
   }
   if (run.status === RunStatus.PAUSED) {
     return answerPaused(key);
@@ -68,6 +60,12 @@ export function decideIntendOperation(
     existing: false,
     intent: { case: "proceed", operationKey: key, callMs: command.callTimeoutMs },
   });
+}
+
+function refuseFull({ operations }: Run): Rejection | undefined {
+  return operations.length >= limits.operationsMax
+    ? runIsFull("IntendOperation", "operations", limits.operationsMax)
+    : undefined;
 }
 
 interface FirstIntentParts {
@@ -107,11 +105,31 @@ function firstIntent(run: Run, command: IntendOperation, parts: FirstIntentParts
         keyWindowEndsMs: isIdempotent ? ctx.nowMs + command.keyWindowMs : 0,
         settleMs: command.settleMs,
         callTimeoutMs: command.callTimeoutMs,
-        planVersion: planVersionOfTask,
+        planVersion: planVersionOf(run, found?.task.number ?? 0),
         namespace: isNamespace ? command.namespace : "",
       },
     },
   };
+}
+
+function answerSame(
+  run: Run,
+  operation: Operation,
+  parts: IntentParts & { readonly command: IntendOperation },
+): Decision {
+  const { declaration } = operation;
+  const { fingerprint, target } = parts.command;
+  return equalBytes(declaration.fingerprint, fingerprint)
+    ? answerKnown(run, operation, parts)
+    : reject(
+        fingerprintConflict({
+          entity: "operation",
+          id: declaration.key,
+          recorded: declaration.fingerprint,
+          received: fingerprint,
+          differs: declaration.target === target ? "payload" : "target",
+        }),
+      );
 }
 
 function answerKnown(run: Run, operation: Operation, parts: IntentParts): Decision {

@@ -2,7 +2,7 @@ import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
 import type { IntendOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { buildOperationKey, type OperationKey } from "../identity/operation-key.js";
-import { planVersionOfTask } from "../plan/plan-version.js";
+import { planVersionOf } from "../plan/plan-versions.js";
 import type { TaskSpec } from "../plan/task-spec.js";
 import type { Run } from "../state.js";
 
@@ -30,7 +30,7 @@ export function keyOfOperation(
     runId: run.runId,
     incarnation: run.incarnation,
     operation: command.name,
-    planVersion: planVersionOfTask,
+    planVersion: spec === undefined ? 1 : planVersionOf(run, spec.number),
     discriminator,
   };
   return command.scope === OperationScope.RUN

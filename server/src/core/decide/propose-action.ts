@@ -8,7 +8,7 @@ import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
 import type { OperationKey } from "../identity/operation-key.js";
 import { limits } from "../limits.js";
-import { planVersionOfTask } from "../plan/plan-version.js";
+import { planVersionOf } from "../plan/plan-versions.js";
 import { newestProposal } from "../proposals.js";
 import { illegalTransition, invalidField, notFound, type Rejection } from "../rejection.js";
 import { type Proposal, type Run, stepIdentity } from "../state.js";
@@ -166,7 +166,7 @@ function proposalMade(run: Run, command: ProposeAction, parts: MadeParts): Event
         target: command.target,
         payload: command.payload,
         fingerprint: command.fingerprint,
-        planVersion: planVersionOfTask,
+        planVersion: planVersionOf(run, task),
         namespace: isNamespace ? command.namespace : "",
         requester: ctx.principal,
         requesterAuthenticated: ctx.authenticated,

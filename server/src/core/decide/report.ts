@@ -13,8 +13,9 @@ import type { Run, Task } from "../state.js";
 import { operationStatusName } from "../transitions.js";
 import { holdReturn, openMisfitReview } from "./code-reviews.js";
 import { doubtOpenCalls } from "./doubts.js";
-import { findTask, taskNotFound } from "./find.js";
+import { findLeased, taskNotFound } from "./find.js";
 import { kernelFailure } from "./kernel-failure.js";
+import { isSuperseded, refuseLate, reportOf } from "./late-report.js";
 import { openTaskReview } from "./open-review.js";
 
 /**
@@ -22,11 +23,14 @@ import { openTaskReview } from "./open-review.js";
  * operations of the task that are not settled. The same completion again is answered `existing`.
  */
 export function decideCompleteTask(run: Run, command: CompleteTask, ctx: DecideContext): Decision {
-  const found = findTask(run, command.task);
+  const found = findLeased(run, command.task, command.leaseVersion);
   if (found === undefined) {
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
+  if (isSuperseded(task)) {
+    return refuseLate(task, command.leaseVersion, reportOf("output", command.output));
+  }
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
       isRepeated(task, command)
@@ -91,11 +95,14 @@ export function stopFailure(run: Run): ConfirmCancel["failure"] {
  * report from a lease whose failure was accepted is answered `existing`.
  */
 export function decideFailTask(run: Run, command: FailTask, ctx: DecideContext): Decision {
-  const found = findTask(run, command.task);
+  const found = findLeased(run, command.task, command.leaseVersion);
   if (found === undefined) {
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
+  if (isSuperseded(task)) {
+    return refuseLate(task, command.leaseVersion, reportOf("failure", command.failure));
+  }
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
       isCompletedByReport(task) || wasContinuedBy(run, task, command.leaseVersion)
@@ -145,11 +152,14 @@ export function decideConfirmCancel(
   command: ConfirmCancel,
   ctx: DecideContext,
 ): Decision {
-  const found = findTask(run, command.task);
+  const found = findLeased(run, command.task, command.leaseVersion);
   if (found === undefined) {
     return reject(taskNotFound(command.task));
   }
   const { task } = found;
+  if (isSuperseded(task)) {
+    return refuseLate(task, command.leaseVersion, reportOf("failure", command.failure));
+  }
   if (!holds(task, command.leaseVersion)) {
     return repeatedReport(run, task, command.leaseVersion, () =>
       isCompletedByReport(task) || wasContinuedBy(run, task, command.leaseVersion)

@@ -1,6 +1,8 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { endsWithCaller } from "../left-calls.js";
-import type { Run, Task } from "../state.js";
+import { supersededIn } from "../plan/plan-versions.js";
+import { calledTask } from "../plan/tasks-of-run.js";
+import type { CalledTask, Run, Task } from "../state.js";
 import { isTaskClosed, taskStatusName } from "../transitions.js";
 import { breaches, type Rule, type Violation } from "./violation.js";
 
@@ -11,8 +13,8 @@ export function findCallViolations(run: Run): Violation[] {
   return [
     ...breaches("run", [
       [
-        calledByName.size === called.length,
-        `${called.length} called tasks in the index`,
+        calledByName.size === new Set(called.map(({ spec }) => spec.name)).size,
+        `the names of ${called.length} called tasks in the index`,
         `${calledByName.size}`,
       ],
       [
@@ -33,18 +35,18 @@ export function findCallViolations(run: Run): Violation[] {
 }
 
 function rulesOfCalled(run: Run, task: Task): Rule[] {
-  const place = task.number - run.plan.tasks.length;
+  const called = calledTask(run, task.number);
   const caller = run.tasks[task.caller ?? -1];
   const isClosed = isTaskClosed(task.status);
-  if (place < 0) {
+  if (called === undefined) {
     return [[task.caller === undefined, "no caller, since it is of the plan", `${task.caller}`]];
   }
   return [
     [caller !== undefined && caller.number < task.number, "an earlier caller", `${task.caller}`],
     [
-      run.calledByName.get(run.called[place]?.spec.name ?? "") === task.number,
-      "its number in the index",
-      `${run.called[place]?.spec.name}`,
+      isFound(run, called),
+      "its number in the index, or that of a later one of its name",
+      `${called.spec.name}`,
     ],
     [isClosed === (task.closedEvent !== 0), "the event of its end", `${task.closedEvent}`],
     [
@@ -60,13 +62,23 @@ function rulesOfCalled(run: Run, task: Task): Rule[] {
   ];
 }
 
+/** Of several called tasks of one name the last is found: the callers of the others were superseded. */
+function isFound(run: Run, { spec }: CalledTask): boolean {
+  const found = run.calledByName.get(spec.name) ?? -1;
+  return found === spec.number || (found > spec.number && supersededIn(run, spec.number) > 0);
+}
+
 /** A task that rolls another one back. */
 function rulesOfRollback(run: Run, { number, rollsBack, caller }: Task): Rule[] {
   const undone = run.tasks[rollsBack ?? -1];
-  const name = run.called[number - run.plan.tasks.length]?.spec.name ?? "";
+  const name = calledTask(run, number)?.spec.name ?? "";
   return [
     [caller === undefined, "no caller, since it rolls back", `${caller}`],
-    [run.calledByName.get(name) === number, "its number in the index", name],
+    [
+      (run.calledByName.get(name) ?? -1) >= number,
+      "its number in the index, or that of a later one of its name",
+      name,
+    ],
     [
       undone?.status === TaskStatus.FAILED || undone?.status === TaskStatus.CANCELLED,
       "to roll back a task that failed or was cancelled",

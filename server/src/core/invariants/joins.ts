@@ -55,6 +55,9 @@ export function rulesOfJoin(run: Run, task: Task, spec: TaskSpec): Rule[] {
 const canBeUnready: ReadonlySet<TaskStatus> = new Set([TaskStatus.BLOCKED, TaskStatus.CANCELLED]);
 
 function rulesOfEvents(run: Run, task: Task, spec: TaskSpec, wasReady: boolean): Rule[] {
+  if (run.revisions !== undefined) {
+    return []; // What ended under a plan without joins says no event.
+  }
   const isClosed = isTaskClosed(task.status);
   return [
     [isClosed === task.closedEvent > 0, "the event of its end", `${task.closedEvent}`],

@@ -10,13 +10,14 @@ import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of tasks and of what the run counts about them. */
 export function findTaskViolations(run: Run): Violation[] {
-  const known = run.plan.tasks.length + run.called.length;
+  const known = run.revisions?.specs.length ?? run.plan.tasks.length + run.called.length;
   if (run.tasks.length !== known) {
     return [violation("run", `${known} tasks, as planned and called`, `${run.tasks.length}`)];
   }
   const open = run.tasks.filter((task) => !isTaskClosed(task.status)).length;
   const failed = run.tasks.filter(
-    ({ status, caller }) => isFailure(status) && caller === undefined,
+    ({ status, caller, number }) =>
+      isFailure(status) && caller === undefined && !isOfEarlierPlans(run, number),
   ).length;
   return [
     ...breaches("run", [
@@ -37,15 +38,29 @@ function isFailure(status: TaskStatus): boolean {
 function rulesOfTask(run: Run, task: Task, spec: TaskSpec): Rule[] {
   return [
     [task.number === spec.number, `number ${spec.number}`, `${task.number}`],
-    ...(run.plan.ranks === undefined
-      ? rulesOfNeeds(run, task, spec)
-      : rulesOfJoin(run, task, spec)),
+    ...rulesOfOpen(run, task, spec),
     ...rulesOfVersion(run, task),
     ...rulesOfLease(run, task),
     ...rulesOfAttempts(task, spec),
     ...rulesOfTimes(task),
     ...rulesOfReview(run, task),
   ];
+}
+
+/** True for a task that a revision superseded itself, and not only who called it. */
+function isOfEarlierPlans({ revisions }: Run, number: number): boolean {
+  return (revisions?.supersededIn[number] ?? 0) > 0;
+}
+
+/** What holds of what it still waits for. */
+function rulesOfOpen(run: Run, task: Task, spec: TaskSpec): Rule[] {
+  if (isOfEarlierPlans(run, task.number)) {
+    const isIdle = task.openNeeds === 0 && task.spareNeeds === 0;
+    return [[isIdle, "no open need when superseded", `${task.openNeeds}`]];
+  }
+  return run.plan.ranks === undefined
+    ? rulesOfNeeds(run, task, spec)
+    : rulesOfJoin(run, task, spec);
 }
 
 function rulesOfNeeds(run: Run, task: Task, spec: TaskSpec): Rule[] {

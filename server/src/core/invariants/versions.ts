@@ -16,7 +16,7 @@ export function findVersionViolations(run: Run): Violation[] {
 }
 
 function rulesOfRun(
-  { plan, workflow }: Run,
+  { plan, workflow, revisions }: Run,
   { mode, version }: NonNullable<Run["codeVersion"]>,
 ): Rule[] {
   const isFollowing = mode === VersionMode.FOLLOW;
@@ -24,7 +24,11 @@ function rulesOfRun(
   return [
     [isFollowing || mode === VersionMode.PINNED, "pinned, or following", `mode ${mode}`],
     [isFollowing === (version === 0), "a version exactly when it is pinned", `${version}`],
-    [plan.tasks.some((task) => task.kind === kind), `a task of kind "${kind}"`, "there is none"],
+    [
+      revisions !== undefined || plan.tasks.some((task) => task.kind === kind),
+      `a task of kind "${kind}" in its first plan`,
+      "there is none",
+    ],
   ];
 }
 

@@ -2,6 +2,7 @@ import type {
   InputRowShape,
   ObligationRowShape,
   OperationRowShape,
+  PlanVersionRowShape,
   ProposalRowShape,
   ReviewRowShape,
   SignalRowShape,
@@ -13,7 +14,9 @@ import type {
 import { CorruptHistory } from "../apply/corrupt.js";
 import { noneUnsettled, noSteps, noWaits } from "../apply/indices.js";
 
+import type { PlanSource } from "../apply.js";
 import { specWith } from "../plan/change-spec.js";
+import type { PlanVersion } from "../plan/plan-versions.js";
 
 import type { TaskSpec } from "../plan/task-spec.js";
 
@@ -264,5 +267,23 @@ export function obligationOfRow(row: ObligationRowShape): MutableObligation {
     ended: row.ended,
     endedEvent: row.endedEvent,
     endedAtMs: row.endedAtMs,
+  };
+}
+
+/** A version of a plan. */
+export function planVersionOfRow(row: PlanVersionRowShape, plans: PlanSource): PlanVersion {
+  if (row.plan === undefined) {
+    throw new CorruptHistory(`a plan in version ${row.number + 1}`, "its row has none");
+  }
+  return {
+    planVersion: row.number + 1,
+    plan: plans(row.plan),
+    tasks: row.tasks,
+    reason: row.reason,
+    principal: row.principal,
+    createdAtMs: row.createdAtMs,
+    eventNumber: row.eventNumber,
+    proposer: numberOf(row.proposer),
+    leaseVersionBase: row.leaseVersionBase,
   };
 }

@@ -16,14 +16,15 @@ import {
   leaveChildren,
   noteReview,
 } from "../apply/indices.js";
+import { countEnded } from "../apply/needs-again.js";
 import { noteFamily } from "../apply/obligations.js";
+import { addedTask, restoreVersions } from "../apply/plan-revised.js";
 import { addRollback } from "../apply/rollback-began.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
-import { countNeed } from "../apply/settle-needs.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
 
 import { compileRecordedCall } from "../plan/compile-recorded.js";
-import type { CompiledPlan } from "../plan/task-spec.js";
+import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { MutableRun, MutableTask } from "../state.js";
 import { isRunOpen, isSettled, isTaskClosed } from "../transitions.js";
@@ -32,6 +33,7 @@ import {
   numberOf,
   obligationOfRow,
   operationOfRow,
+  planVersionOfRow,
   proposalOfRow,
   reviewOfRow,
   signalOfRow,
@@ -50,7 +52,14 @@ import type { RunRows } from "./run-to-rows.js";
 export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   const { run: row } = parts;
   const from = row.split ? parts : row;
-  const run = restoreHead(row, plans);
+  const versions = from.planVersions.map((version) => planVersionOfRow(version, plans));
+  const run = restoreHead(row, versions.at(-1)?.plan ?? planOfRow(row, plans));
+  if (row.planVersionCount !== versions.length) {
+    throw new CorruptHistory(`${row.planVersionCount} versions of its plan`, `${versions.length}`);
+  }
+  if (versions.length > 0) {
+    restoreVersions(run, versions);
+  }
   restoreTasks(run, from.tasks);
   run.operations = from.operations.map(operationOfRow);
   run.steps = from.steps.map(stepOfRow);
@@ -71,9 +80,8 @@ export function restoreRun(parts: RunRows, plans: PlanSource): MutableRun {
   return run;
 }
 
-function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
-  const isLedger = row.runId === "";
-  const base = isLedger ? emptyLedger() : emptyRun(planOfRow(row, plans));
+function restoreHead(row: RunRowShape, plan: CompiledPlan | undefined): MutableRun {
+  const base = plan === undefined ? emptyLedger() : emptyRun(plan);
   return {
     ...base,
     namespace: row.namespace,
@@ -107,7 +115,11 @@ function restoreHead(row: RunRowShape, plans: PlanSource): MutableRun {
   };
 }
 
-function planOfRow(row: RunRowShape, plans: PlanSource): CompiledPlan {
+/** The plan of a run that was never revised; undefined for a ledger, which has none. */
+function planOfRow(row: RunRowShape, plans: PlanSource): CompiledPlan | undefined {
+  if (row.runId === "") {
+    return undefined;
+  }
   if (row.plan === undefined) {
     throw new CorruptHistory(`a plan in the row of run "${row.runId}"`, "there is none");
   }
@@ -115,10 +127,10 @@ function planOfRow(row: RunRowShape, plans: PlanSource): CompiledPlan {
 }
 
 function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
-  run.tasks = run.plan.tasks.map((spec) => newTask(spec, run.startedAtMs, run.leaseVersionBase));
+  run.tasks = firstSpecs(run).map((spec) => newTask(spec, run.startedAtMs, run.leaseVersionBase));
   let before = -1;
   for (const row of rows) {
-    const first = row.called === undefined ? run.tasks[row.number] : restoreCall(run, row);
+    const first = row.called === undefined ? plannedTask(run, row) : restoreCall(run, row);
     if (first === undefined || row.number <= before) {
       throw new CorruptHistory(
         `rows of tasks below ${run.tasks.length} by rising number`,
@@ -130,6 +142,25 @@ function restoreTasks(run: MutableRun, rows: readonly TaskRowShape[]): void {
     const task = taskOfRow(row, first, plannedSpec(run, row.number));
     run.tasks[row.number] = { ...task, caller, calls, rollsBack, rollback };
   }
+}
+
+/** What the tasks were that the run began with, as its present plan, or the last that had them, says. */
+function firstSpecs({ plan, revisions }: MutableRun): readonly TaskSpec[] {
+  return revisions === undefined
+    ? plan.tasks
+    : revisions.specs.slice(0, revisions.versions[0]?.plan.tasks.length);
+}
+
+/** The first state of a task of a plan; undefined when there is none of its number, or it is not the next one. */
+function plannedTask(run: MutableRun, row: TaskRowShape): MutableTask | undefined {
+  const known = run.tasks[row.number];
+  const spec = run.revisions?.specs[row.number];
+  if (known !== undefined || spec === undefined || row.number !== run.tasks.length) {
+    return known;
+  }
+  const task = addedTask(spec, row.firstReadyAtMs, 0);
+  run.tasks.push(task);
+  return task;
 }
 
 /** The first state of a task that another one called, or that rolls another one back; undefined when it is not the next one. */
@@ -153,7 +184,10 @@ function restoreStrays(run: MutableRun): void {
     leaveChildren(run);
     return;
   }
-  const left = [...run.openChildren].filter((number) => run.obligations[number]?.earlier);
+  const left = [...run.openChildren].filter((number) => {
+    const { earlier, declaration } = run.obligations[number] ?? {};
+    return earlier || (run.revisions?.supersededIn[declaration?.task ?? -1] ?? 0) > 0;
+  });
   if (left.length > 0) {
     run.strayChildren = new Set(left);
   }
@@ -161,6 +195,9 @@ function restoreStrays(run: MutableRun): void {
 
 /** The run row counts its rows, so that a lost one is seen and not served as "never happened". */
 function requireAll(run: MutableRun, row: RunRowShape): void {
+  if (row.taskCount > 0 && run.tasks.length !== row.taskCount) {
+    throw new CorruptHistory(`${row.taskCount} tasks`, `there are ${run.tasks.length}`);
+  }
   if (run.called.length !== row.calledCount) {
     throw new CorruptHistory(`${row.calledCount} rows of called tasks`, `${run.called.length}`);
   }
@@ -248,10 +285,12 @@ function orderEndedWaits(run: MutableRun, { endedWaits }: MutableTask): void {
 }
 
 function countTask(run: MutableRun, task: MutableTask): void {
-  if (run.plan.ranks !== undefined) {
-    countNeed(run, task);
-  } else if (task.status === TaskStatus.COMPLETED) {
-    countDownNeeds(run, task);
+  const isOfEarlierPlans = (run.revisions?.supersededIn[task.number] ?? 0) > 0;
+  if (isOfEarlierPlans) {
+    task.openNeeds = 0;
+    task.spareNeeds = 0;
+  } else {
+    countEnded(run, task);
   }
   if (!isTaskClosed(task.status)) {
     run.openTasks++;
@@ -259,16 +298,10 @@ function countTask(run: MutableRun, task: MutableTask): void {
     const { calls } = run.tasks[task.caller] ?? task;
     calls?.open.delete(task.number);
     calls?.ended.push(task.number);
-  } else if (task.status === TaskStatus.FAILED || task.status === TaskStatus.SKIPPED) {
+  } else if (
+    (task.status === TaskStatus.FAILED || task.status === TaskStatus.SKIPPED) &&
+    !isOfEarlierPlans
+  ) {
     run.failedTasks++;
-  }
-}
-
-function countDownNeeds(run: MutableRun, completed: MutableTask): void {
-  for (const number of plannedSpec(run, completed.number)?.dependents ?? []) {
-    const dependent = run.tasks[number];
-    if (dependent !== undefined) {
-      dependent.openNeeds--;
-    }
   }
 }

@@ -2,6 +2,7 @@ import type {
   InputRowShape,
   ObligationRowShape,
   OperationRowShape,
+  PlanVersionRowShape,
   ProposalRowShape,
   ReviewRowShape,
   RunRowShape,
@@ -10,6 +11,8 @@ import type {
   TaskRowShape,
   WaitRowShape,
 } from "@pawl/proto/log/v1/row_wire.js";
+import type { PlanVersion } from "../plan/plan-versions.js";
+import { calledTask } from "../plan/tasks-of-run.js";
 import type {
   Input,
   Obligation,
@@ -53,6 +56,8 @@ export interface RunRows {
   readonly inputs: readonly InputRowShape[];
   /** All obligations, by rising number. */
   readonly obligations: readonly ObligationRowShape[];
+  /** All versions of its plan, oldest first; none while it was never revised. */
+  readonly planVersions: readonly PlanVersionRowShape[];
 }
 
 const noChunks: ChunkMark = { count: 0, hash: new Uint8Array(0) };
@@ -73,6 +78,7 @@ export function splitRows(run: Run, chunk: ChunkMark = noChunks): RunRows {
     signals: run.signals.map(rowOfSignal),
     inputs: run.inputs.map(rowOfInput),
     obligations: run.obligations.map(rowOfObligation),
+    planVersions: planVersionRows(run),
   };
 }
 
@@ -94,6 +100,26 @@ export function inlineRun(run: Run, chunk: ChunkMark): RunRowShape {
     signals: run.signals.map(rowOfSignal),
     inputs: run.inputs.map(rowOfInput),
     obligations: run.obligations.map(rowOfObligation),
+    planVersions: planVersionRows(run),
+  };
+}
+
+function planVersionRows({ revisions }: Run): PlanVersionRowShape[] {
+  return revisions === undefined ? [] : revisions.versions.map(rowOfPlanVersion);
+}
+
+/** The row of a version of a plan. */
+export function rowOfPlanVersion(version: PlanVersion): PlanVersionRowShape {
+  return {
+    number: version.planVersion - 1,
+    plan: version.plan.bytes,
+    tasks: [...version.tasks],
+    reason: version.reason,
+    principal: version.principal,
+    createdAtMs: version.createdAtMs,
+    eventNumber: version.eventNumber,
+    proposer: plusOne(version.proposer),
+    leaseVersionBase: version.leaseVersionBase,
   };
 }
 
@@ -115,7 +141,7 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     workflow: run.workflow,
     status: run.status,
     version: run.version,
-    plan: run.kind === "run" ? run.plan.bytes : undefined,
+    plan: run.kind === "run" && run.revisions === undefined ? run.plan.bytes : undefined,
     input: run.input,
     fingerprint: run.fingerprint,
     labels: run.labels.map(({ key, value }) => ({ key, value })),
@@ -151,6 +177,9 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     begunAtEvent: run.begunAtEvent,
     proposalBase: run.proposalBase,
     calledCount: run.called.length,
+    planVersions: [],
+    planVersionCount: run.revisions?.versions.length ?? 0,
+    taskCount: run.revisions === undefined ? 0 : run.tasks.length,
     startRequests: run.startRequests.map((request) => ({ ...request })),
     obligations: [],
     obligationCount: run.obligations.length,
@@ -202,7 +231,7 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
 function calledShape(run: Run, { number, caller, rollsBack }: Task): TaskRowShape["called"] {
   return caller === undefined && rollsBack === undefined
     ? undefined
-    : run.called[number - run.plan.tasks.length]?.shape;
+    : calledTask(run, number)?.shape;
 }
 
 function rowOfChange(change: Task["change"]): TaskRowShape["change"] {

@@ -2,6 +2,7 @@ import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { dependencyFailedCode, inputNeeds, isLost } from "../joins.js";
 import { needRule } from "../plan/compile-join.js";
+import { supersededIn } from "../plan/plan-versions.js";
 import { nameOfTask, plannedSpec } from "../plan/tasks-of-run.js";
 import type { Run, Task } from "../state.js";
 import { isTaskClosed } from "../transitions.js";
@@ -63,6 +64,7 @@ export function goneOver(run: Run, task: Task): string {
 
 /** How a run completed in which not every task did, without a full stop. */
 export function completedOver(run: Run): string {
-  const done = run.tasks.filter(({ status }) => status === TaskStatus.COMPLETED).length;
-  return `${done} of ${formatCount(run.tasks.length, "task")} did their work, and its plan goes on without the others`;
+  const present = run.tasks.filter(({ number }) => supersededIn(run, number) === 0);
+  const done = present.filter(({ status }) => status === TaskStatus.COMPLETED).length;
+  return `${done} of ${formatCount(present.length, "task")} did their work, and its plan goes on without the others`;
 }

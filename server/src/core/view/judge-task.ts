@@ -2,6 +2,7 @@ import { RecoveryClass } from "@pawl/proto/v1/recovery_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { awaitedReview } from "../awaited-review.js";
 import { isLost } from "../joins.js";
+import { supersededIn } from "../plan/plan-versions.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
 import type { Run, Task } from "../state.js";
 import { isTaskClosed, taskStatusName } from "../transitions.js";
@@ -18,6 +19,13 @@ export function judgeTask(run: Run, task: Task, from: Standpoint, view: Recovery
   const status = taskStatusName(task.status);
   const { closedEvent = 0, again = 0, leasedEvent = 0 } = view.facts.tasks[task.number] ?? {};
   const owed = `${goneOver(run, task)}${owedWords(run, task)}`;
+  const planVersion = supersededIn(run, task.number);
+  if (planVersion > 0) {
+    return [
+      RecoveryClass.SUPERSEDED,
+      `Plan version ${planVersion} superseded it; it is ${status}, and counts no more for the run.${owed}`,
+    ];
+  }
   if (view.sinceEvent > 0 && closedEvent <= view.sinceEvent) {
     return consumerBeganAfter(run, task, view)
       ? [RecoveryClass.REUSED, `It was ${status} before, and what is recorded of it stood.${owed}`]

@@ -105,6 +105,7 @@ class GatheredNames implements Names {
   /** What its tasks called, and what rolled them back; they are numbered on behind those of the plan. */
   readonly #joined: string[] = [];
   readonly #keys: string[] = [];
+  #lastPlan: CompiledPlan["tasks"] | undefined;
 
   constructor(fromEvent: number, incarnation: number, tasks: CompiledPlan["tasks"]) {
     this.fromEvent = fromEvent;
@@ -121,6 +122,22 @@ class GatheredNames implements Names {
     this.#joined.push(name);
   }
 
+  /** The plan was revised: tasks that it adds join. */
+  revise(numbers: readonly number[], plan: Uint8Array | undefined, plans: PlanSource): void {
+    const { tasks } = plan === undefined ? { tasks: [] } : plans(plan);
+    for (const [place, number] of numbers.entries()) {
+      if (number >= this.planned.length + this.#joined.length) {
+        this.join(tasks[place]?.name ?? "");
+      }
+    }
+    this.#lastPlan = tasks;
+  }
+
+  /** The tasks of its last plan: its next incarnation begins with them, when its function begins it. */
+  get lastPlan(): CompiledPlan["tasks"] {
+    return this.#lastPlan ?? this.planned;
+  }
+
   /** An operation was declared. */
   declare(operation: number, key: string): void {
     this.#keys[operation] = key;
@@ -130,10 +147,12 @@ class GatheredNames implements Names {
 /** Adds what an event names to the last incarnation, or begins the next. */
 function note(names: GatheredNames[], body: EventBody, number: number, plans: PlanSource): void {
   if (body.case === "runContinued") {
-    names.push(new GatheredNames(number, body.value.incarnation, names.at(-1)?.planned ?? []));
+    names.push(new GatheredNames(number, body.value.incarnation, names.at(-1)?.lastPlan ?? []));
   } else if (body.case === "runStarted" || body.case === "runRestarted") {
     const { plan, incarnation } = body.value;
     names.push(new GatheredNames(number, incarnation, plan === undefined ? [] : plans(plan).tasks));
+  } else if (body.case === "planRevised") {
+    names.at(-1)?.revise(body.value.tasks, body.value.plan, plans);
   } else if (body.case === "tasksCalled") {
     for (const { name } of body.value.called) names.at(-1)?.join(name);
   } else if (body.case === "rollbackBegan") {

@@ -3,6 +3,7 @@ import {
   obligationKey,
   operationKey,
   operationKeyKey,
+  planVersionKey,
   proposalKey,
   reviewKey,
   signalKey,
@@ -25,6 +26,7 @@ const kindOfPart: Readonly<Record<keyof StoredParts, number>> = {
   inputs: inputRequestKey.kind,
   obligations: obligationKey.kind,
   steps: stepKey.kind,
+  planVersions: planVersionKey.kind,
 };
 
 /** True when the rows are those of an earlier incarnation: the run has begun once more since. */

@@ -3,6 +3,7 @@ import {
   writeInputRow,
   writeObligationRow,
   writeOperationRow,
+  writePlanVersionRow,
   writeProposalRow,
   writeReviewRow,
   writeRunRow,
@@ -18,6 +19,7 @@ import {
   rowOfInput,
   rowOfObligation,
   rowOfOperation,
+  rowOfPlanVersion,
   rowOfProposal,
   rowOfReview,
   rowOfSignal,
@@ -31,6 +33,7 @@ import {
   inputRequestKey,
   obligationKey,
   operationKey,
+  planVersionKey,
   proposalKey,
   reviewKey,
   signalKey,
@@ -87,6 +90,7 @@ const allParts: StoredParts = {
   inputs: [],
   obligations: [],
   steps: 0,
+  planVersions: 0,
 };
 
 /** Encodes the rows of runs into one kept buffer. */
@@ -163,10 +167,22 @@ export class RowWriter {
     }
     this.#writeProposals(rows, stored, put);
     this.#writeMessages(rows, stored, put);
+    this.#writeUnchanging(rows, stored, put);
+  }
+
+  /** What never changes is written once. */
+  #writeUnchanging({ run, runNumber, asOf }: RowsOfRun, stored: StoredParts, put: PutRow): void {
+    const keys = this.#keys;
     for (const step of run.steps.slice(stored.steps)) {
       this.#writer.reset();
       writeStepRow(this.#writer, rowOfStep(step));
       this.#put(keys.inRun(stepKey.kind, runNumber, step.number), asOf, put);
+    }
+    for (const version of run.revisions?.versions.slice(stored.planVersions) ?? []) {
+      const row = rowOfPlanVersion(version);
+      this.#writer.reset();
+      writePlanVersionRow(this.#writer, row);
+      this.#put(keys.inRun(planVersionKey.kind, runNumber, row.number), asOf, put);
     }
   }
 

@@ -2,12 +2,14 @@ import {
   type InputRowShape,
   type ObligationRowShape,
   type OperationRowShape,
+  type PlanVersionRowShape,
   type ProposalRowShape,
   type ReviewRowShape,
   type RunRowShape,
   readInputRow,
   readObligationRow,
   readOperationRow,
+  readPlanVersionRow,
   readProposalRow,
   readReviewRow,
   readRunRow,
@@ -37,6 +39,7 @@ import {
   inputRequestKey,
   obligationKey,
   operationKey,
+  planVersionKey,
   proposalKey,
   reviewKey,
   signalKey,
@@ -83,6 +86,7 @@ export interface PartRows {
   readonly signals: SignalRowShape[];
   readonly inputs: InputRowShape[];
   readonly obligations: ObligationRowShape[];
+  readonly planVersions: PlanVersionRowShape[];
 }
 
 /** No parts. */
@@ -97,6 +101,7 @@ export function emptyParts(): PartRows {
     signals: [],
     inputs: [],
     obligations: [],
+    planVersions: [],
   };
 }
 
@@ -111,6 +116,7 @@ export const partKinds: readonly number[] = [
   signalKey.kind,
   inputRequestKey.kind,
   obligationKey.kind,
+  planVersionKey.kind,
 ];
 
 /**
@@ -151,6 +157,9 @@ export function addPart(parts: PartRows, { key, value }: RowPut, runEvent: numbe
     case obligationKey.kind:
       parts.obligations.push(readObligationRow(reader, payload.length));
       return;
+    case planVersionKey.kind:
+      parts.planVersions.push(readPlanVersionRow(reader, payload.length));
+      return;
     default:
       parts.reviews.push(readReviewRow(reader, payload.length));
   }
@@ -168,6 +177,7 @@ export function partVersions(run: Run): StoredParts {
     inputs: run.inputs.map(({ version }) => version),
     obligations: run.obligations.map(obligationStamp),
     steps: run.steps.length,
+    planVersions: run.revisions?.versions.length ?? 0,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   inputRequestKey,
   obligationKey,
   operationKey,
+  planVersionKey,
   proposalKey,
   rangeOfRun,
   reviewKey,
@@ -21,7 +22,7 @@ import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { StoreDamaged } from "../../log/store-errors.js";
 import { readPages } from "../../log/store-scan.js";
-import { nothingStored, type StoredState } from "../resident.js";
+import { nothingStored, type StoredParts, type StoredState } from "../resident.js";
 import { indexRun } from "./index-entries.js";
 import type { KeyMaker } from "./key-maker.js";
 import { replay } from "./replay.js";
@@ -104,7 +105,8 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
     }
   };
   const plan = row.plan === undefined ? undefined : source.plans(row.plan);
-  readAll(taskKey.kind, (plan?.tasks.length ?? 0) + row.calledCount);
+  const taskCount = (plan?.tasks.length ?? 0) + row.calledCount;
+  readAll(taskKey.kind, row.taskCount === 0 ? taskCount : row.taskCount);
   readAll(operationKey.kind, row.operationCount);
   readAll(stepKey.kind, row.stepCount);
   readAll(reviewKey.kind, row.reviewCount);
@@ -113,6 +115,7 @@ export function readPartsNow(source: RowSource, runNumber: number, row: RunRowSh
   readAll(signalKey.kind, row.signalCount);
   readAll(inputRequestKey.kind, row.inputCount);
   readAll(obligationKey.kind, row.obligationCount);
+  readAll(planVersionKey.kind, row.planVersionCount);
   return parts;
 }
 
@@ -239,17 +242,24 @@ function fromHistory(
       ? undefined
       : stampsOf(source, runNumber, then, row.split);
   const steps = then?.steps.length ?? 0;
+  const planVersions = then?.revisions?.versions.length ?? 0;
   const run = replay(then, slices, source.plans);
   if (run === undefined) {
     throw new CorruptHistory(`a history of run ${runNumber}`, "it has no event");
   }
   const isSame = run.incarnation === unread?.incarnation;
-  const rows = unread === undefined ? known : asUnwritten(unread, isSame ? 0 : steps);
+  const rows =
+    unread === undefined
+      ? known
+      : asUnwritten(unread, isSame ? { steps: 0, planVersions: 0 } : { steps, planVersions });
   return { run, isSound: true, rows };
 }
 
 /** The stamps of a state, of which no row fits: each part is written again. */
-function asUnwritten({ parts, ...stamps }: RowStamps, steps: number): RowStamps {
+function asUnwritten(
+  { parts, ...stamps }: RowStamps,
+  counts: Pick<StoredParts, "steps" | "planVersions">,
+): RowStamps {
   const none = (versions: readonly number[]): number[] => versions.map(() => 0);
   return {
     ...stamps,
@@ -265,7 +275,7 @@ function asUnwritten({ parts, ...stamps }: RowStamps, steps: number): RowStamps 
             signals: none(parts.signals),
             inputs: none(parts.inputs),
             obligations: none(parts.obligations),
-            steps,
+            ...counts,
           },
   };
 }

@@ -2,6 +2,7 @@ import {
   encodeInputRow,
   encodeObligationRow,
   encodeOperationRow,
+  encodePlanVersionRow,
   encodeProposalRow,
   encodeReviewRow,
   encodeRunRow,
@@ -112,6 +113,9 @@ function verifyRows(source: RowSource, runNumber: number, run: MutableRun, store
   }
   requireEqual(told.tasks, found.tasks, encodeTaskRow, () => refuse("tasks"));
   requireEqual(told.operations, found.operations, encodeOperationRow, () => refuse("operations"));
+  requireEqual(told.planVersions, found.planVersions, encodePlanVersionRow, () =>
+    refuse("versions of the plan"),
+  );
   requireEqual(told.steps, found.steps, encodeStepRow, () => refuse("steps"));
   requireEqual(told.signals, found.signals, encodeSignalRow, () => refuse("signals"));
   requireEqual(told.inputs, found.inputs, encodeInputRow, () => refuse("input requests"));

@@ -1,6 +1,8 @@
 import type { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
+import { diffPlans, getPlan, listPlanVersions } from "./plan-read.js";
+import { revisePlan } from "./plan-revise.js";
 import { cancelRun, terminateRun } from "./run-end.js";
 import { getHistory, readBlob } from "./run-history.js";
 import { getInput, listInputs, provideInput } from "./run-input.js";
@@ -33,6 +35,10 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     resumeRun: (request, call) => resumeRun(edge, request, call),
     cancelRun: (request, call) => cancelRun(edge, request, call),
     terminateRun: (request, call) => terminateRun(edge, request, call),
+    revisePlan: (request, call) => revisePlan(edge, request, call),
+    getPlan: (request) => getPlan(edge, request),
+    listPlanVersions: (request) => listPlanVersions(edge, request),
+    diffPlans: (request) => diffPlans(edge, request),
     getHistory: (request, call) => getHistory(edge, request, call),
     getRecoveryReport: (request, call) => getRecoveryReport(edge, request, call),
     sendSignal: (request, call) => sendSignal(edge, request, call),

@@ -10,8 +10,15 @@ import type {
   ListTasksRequest,
   ListTasksResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
+import {
+  isOfVersion,
+  presentPlanVersion,
+  supersededIn,
+  taskOfVersion,
+} from "../../core/plan/plan-versions.js";
 import { taskNumber } from "../../core/plan/tasks-of-run.js";
 import { notFound } from "../../core/rejection.js";
+import type { Run } from "../../core/state.js";
 import { RejectionError } from "../../kernel/outcome.js";
 import type { Edge } from "../edge.js";
 import { readPage } from "../page-request.js";
@@ -56,11 +63,13 @@ export async function getTask(
   request: GetTaskRequest,
 ): Promise<MessageInitShape<typeof GetTaskResponseSchema>> {
   const target = targetOfRun(request);
-  const { task: name } = request;
+  const { task: name, planVersion } = request;
   requireId("task", name, "task");
   const from = standpointOf(edge);
   const task = await edge.kernel.view(target, (run, runNumber) => {
-    const number = taskNumber(run, name);
+    requireVersion(run, planVersion);
+    const number =
+      planVersion === 0 ? taskNumber(run, name) : taskOfVersion(run, name, planVersion);
     return number === undefined
       ? undefined
       : taskView(run, number, { ...from, runNumber, isWhole: true });
@@ -77,11 +86,14 @@ export async function listTasks(
   request: ListTasksRequest,
 ): Promise<MessageInitShape<typeof ListTasksResponseSchema>> {
   const target = targetOfRun(request);
-  const { status, runId } = request;
+  const { status, runId, planVersion } = request;
   requireKnown(status, "status", TaskStatus);
-  const filter = ["tasks", runId, `${status}`];
+  const filter = ["tasks", runId, `${status}`, `${planVersion}`];
   const from = standpointOf(edge);
   const page = readPage(TaskSchema, request);
+  if (planVersion !== 0) {
+    await edge.kernel.view(target, (run) => requireVersion(run, planVersion));
+  }
   const { items, nextPageToken } = await pageOfRun(
     edge,
     target,
@@ -89,10 +101,29 @@ export async function listTasks(
     {
       count: ({ tasks }) => tasks.length,
       rowOf: (run, number, runNumber) =>
-        status === TaskStatus.UNSPECIFIED || run.tasks[number]?.status === status
+        isListed(run, number, request)
           ? taskView(run, number, { ...from, runNumber, isWhole: false })
           : undefined,
     },
   );
   return { tasks: [...items], nextPageToken };
+}
+
+function requireVersion(run: Run, planVersion: number): void {
+  if (planVersion > presentPlanVersion(run)) {
+    throw new RejectionError(notFound("plan", `version ${planVersion}`));
+  }
+}
+
+/** In the present version what revisions superseded is left out. */
+function isListed(
+  run: Run,
+  number: number,
+  { status, planVersion }: Pick<ListTasksRequest, "status" | "planVersion">,
+): boolean {
+  const isOfStatus = status === TaskStatus.UNSPECIFIED || run.tasks[number]?.status === status;
+  return (
+    isOfStatus &&
+    (planVersion === 0 ? supersededIn(run, number) === 0 : isOfVersion(run, number, planVersion))
+  );
 }

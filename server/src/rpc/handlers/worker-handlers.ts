@@ -1,6 +1,7 @@
 import type { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
+import { proposeRevision } from "./plan-revise.js";
 import { callTasks } from "./worker-call.js";
 import { claimTasks } from "./worker-claim.js";
 import { emitOutput } from "./worker-emit.js";
@@ -21,6 +22,7 @@ export function workerHandlers(edge: Edge): ServiceHandlers<typeof WorkerService
     recordObligations: (request, call) => recordObligations(edge, request, call),
     getRecords: (request) => getRecords(edge, request),
     callTasks: (request, call) => callTasks(edge, request, call),
+    proposeRevision: (request, call) => proposeRevision(edge, request, call),
     declareWaits: (request, call) => declareWaits(edge, request, call),
     suspend: (request, call) => suspendTask(edge, request, call),
     releaseTask: (request, call) => releaseTask(edge, request, call),

@@ -4,7 +4,7 @@ import type { OfferShape } from "@pawl/proto/v1/worker_service_wire.js";
 import { inputNeeds } from "../../core/joins.js";
 import { specOf } from "../../core/plan/change-spec.js";
 import { attemptKind } from "../../core/plan/code-version.js";
-import { planVersionOfTask } from "../../core/plan/plan-version.js";
+import { planVersionOf } from "../../core/plan/plan-versions.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import type { Run, Task } from "../../core/state.js";
@@ -56,7 +56,7 @@ export function offerShape(
     lastProgress: task.progress,
     workflow: run.workflow,
     incarnation: run.incarnation,
-    planVersion: planVersionOfTask,
+    planVersion: planVersionOf(run, number),
     rollingBack: undone && { task: code.name, failure: failureShape(undone.failure) },
     recorded: isCold ? recordedNames(run, whose.number) : [],
     openCalls: task.calls === undefined || isWarm ? [] : openCalls(run, task.calls),

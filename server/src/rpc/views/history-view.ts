@@ -12,6 +12,7 @@ import { type IncarnationCase, partsOfIncarnation } from "./incarnation-history.
 import { type ObligationCase, partsOfObligation } from "./obligation-history.js";
 import { partId } from "./part-id.js";
 import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
+import { type PlanCase, partsOfPlan } from "./plan-history.js";
 import { type ProposalCase, partsOfProposal } from "./proposal-history.js";
 import { proposalId } from "./proposal-id.js";
 
@@ -95,6 +96,9 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "runContinued":
     case "runTimedOut":
       return partsOfIncarnation(body);
+    case "planRevised":
+    case "reportCameLate":
+      return partsOfPlan(body);
     default:
       return partsOfTask(body);
   }
@@ -208,7 +212,7 @@ function versionWords(codeVersion: CodeVersionShape | undefined): string {
 function partsOfTask(
   body: Exclude<
     EventBody,
-    { case: RunCase | OperationCase | ProposalCase | ObligationCase | IncarnationCase }
+    { case: RunCase | OperationCase | ProposalCase | ObligationCase | IncarnationCase | PlanCase }
   >,
 ): Parts {
   switch (body.case) {

@@ -6,6 +6,7 @@ import {
   RunStatus,
   TaskStatus,
 } from "@pawl/proto/v1/run_pb.js";
+import { presentPlanVersion, supersededIn } from "../../core/plan/plan-versions.js";
 import type { Run, RunPause } from "../../core/state.js";
 import { codeVersionOf } from "../../core/view/code-version.js";
 import { explainRun, type Standpoint } from "../../core/view/why.js";
@@ -23,7 +24,7 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
     workflow: run.workflow,
     status: run.status,
     version: run.version,
-    planVersion: 1,
+    planVersion: presentPlanVersion(run),
     cancelRequested: run.cancelRequestedAtMs !== 0,
     taskCounts: countTasks(run),
     why: explainRun(run, from),
@@ -58,7 +59,8 @@ function pauseView({ atMs, reason, principal }: RunPause): MessageInitShape<type
 
 function countTasks(run: Run): { status: TaskStatus; count: number }[] {
   const counts = new Map<TaskStatus, number>();
-  for (const { status } of run.tasks) {
+  for (const { status: own, number } of run.tasks) {
+    const status = supersededIn(run, number) === 0 ? own : TaskStatus.SUPERSEDED;
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   return Object.values(TaskStatus).flatMap((status) => {

@@ -4,6 +4,7 @@ import { type TaskSchema, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { nextDeadlineMs } from "../../core/deadline.js";
 import { specOf } from "../../core/plan/change-spec.js";
 import { attemptKind } from "../../core/plan/code-version.js";
+import { planVersionOf, supersededIn } from "../../core/plan/plan-versions.js";
 import type { TaskSpec } from "../../core/plan/task-spec.js";
 import { nameOfTask } from "../../core/plan/tasks-of-run.js";
 import { type Run, type Task, taskVersion } from "../../core/state.js";
@@ -38,6 +39,8 @@ export function taskView(
     name: spec.name,
     kind: shownKind(run, task, spec),
     codeVersion: task.codeVersion,
+    planVersion: planVersionOf(run, number),
+    supersededIn: supersededIn(run, number),
     queue: spec.queue,
     status: task.status,
     version: taskVersion(run, task),

@@ -77,6 +77,8 @@ export interface EventShape {
     | { case: "obligationSettled"; value: ObligationSettledShape }
     | { case: "childEnded"; value: ChildEndedShape }
     | { case: "credentialPolicyChanged"; value: CredentialPolicyChangedShape }
+    | { case: "planRevised"; value: PlanRevisedShape }
+    | { case: "reportCameLate"; value: ReportCameLateShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -402,6 +404,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "planRevised": {
+      w.tag(650);
+      const at = w.begin();
+      writePlanRevised(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "reportCameLate": {
+      w.tag(658);
+      const at = w.begin();
+      writeReportCameLate(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "credentialPolicyChanged": {
       w.tag(794);
       const at = w.begin();
@@ -600,6 +616,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 610:
         body = { case: "callsAbandoned", value: readCallsAbandoned(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 650:
+        body = { case: "planRevised", value: readPlanRevised(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 658:
+        body = { case: "reportCameLate", value: readReportCameLate(r, r.enter()) };
         r.leave(end);
         break;
       case 794:
@@ -7031,4 +7055,229 @@ export function encodeCallsCancelled(m: CallsCancelledShape): Uint8Array {
 export function decodeCallsCancelled(bytes: Uint8Array): CallsCancelledShape {
   const r = new WireReader(bytes);
   return readCallsCancelled(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.PlanRevised`; its fields are described in event_pb.ts. */
+export interface PlanRevisedShape {
+  planVersion: number;
+  /** The encoded `pawl.v1.Plan`, not decoded. */
+  plan?: Uint8Array | undefined;
+  tasks: number[];
+  reason: string;
+  principal: string;
+  proposer: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.PlanRevised`. */
+export function writePlanRevised(w: WireWriter, m: PlanRevisedShape): void {
+  if (m.planVersion !== 0) {
+    w.tag(8);
+    w.varint32(m.planVersion);
+  }
+  if (m.plan !== undefined) {
+    w.tag(18);
+    w.bytes(m.plan);
+  }
+  if (m.tasks.length > 0) {
+    w.tag(26);
+    const at = w.begin();
+    for (const item of m.tasks) w.varint32(item);
+    w.end(at);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  if (m.proposer !== 0) {
+    w.tag(48);
+    w.varint32(m.proposer);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.PlanRevised` up to `end`, which is the reader's limit. */
+export function readPlanRevised(r: WireReader, end: number): PlanRevisedShape {
+  let planVersion: number = 0;
+  let plan: Uint8Array | undefined;
+  const tasks: number[] = [];
+  let reason: string = "";
+  let principal: string = "";
+  let proposer: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        planVersion = r.varint32();
+        break;
+      case 18:
+        plan = r.bytes();
+        break;
+      case 24:
+        tasks.push(r.varint32());
+        break;
+      case 26: {
+        const stop = r.openPacked();
+        while (r.pos < stop) tasks.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 34:
+        reason = r.string();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 48:
+        proposer = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    planVersion,
+    plan,
+    tasks,
+    reason,
+    principal,
+    proposer,
+  };
+}
+
+/** Encodes a `pawl.log.v1.PlanRevised` into bytes of its own. */
+export function encodePlanRevised(m: PlanRevisedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePlanRevised(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.PlanRevised`; its bytes fields are views of `bytes`. */
+export function decodePlanRevised(bytes: Uint8Array): PlanRevisedShape {
+  const r = new WireReader(bytes);
+  return readPlanRevised(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.ReportCameLate`; its fields are described in event_pb.ts. */
+export interface ReportCameLateShape {
+  task: number;
+  leaseVersion: number;
+  report:
+    /** The encoded `pawl.v1.Payload`, not decoded. */
+    | { case: "output"; value: Uint8Array }
+    | { case: "failure"; value: FailureShape }
+    | { case: "nothing"; value: NothingReportedShape }
+    | { case: undefined; value?: undefined };
+}
+
+/** Appends the fields of a `pawl.log.v1.ReportCameLate`. */
+export function writeReportCameLate(w: WireWriter, m: ReportCameLateShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(16);
+    w.varint32(m.leaseVersion);
+  }
+  switch (m.report.case) {
+    case "output": {
+      w.tag(26);
+      w.bytes(m.report.value);
+      break;
+    }
+    case "failure": {
+      w.tag(34);
+      const at = w.begin();
+      writeFailure(w, m.report.value);
+      w.end(at);
+      break;
+    }
+    case "nothing": {
+      w.tag(42);
+      const at = w.begin();
+      writeNothingReported(w, m.report.value);
+      w.end(at);
+      break;
+    }
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ReportCameLate` up to `end`, which is the reader's limit. */
+export function readReportCameLate(r: WireReader, end: number): ReportCameLateShape {
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  let report: ReportCameLateShape["report"] = { case: undefined, value: undefined };
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        leaseVersion = r.varint32();
+        break;
+      case 26:
+        report = { case: "output", value: r.bytes() };
+        break;
+      case 34:
+        report = { case: "failure", value: readFailure(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 42:
+        report = { case: "nothing", value: readNothingReported(r, r.enter()) };
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    leaseVersion,
+    report,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ReportCameLate` into bytes of its own. */
+export function encodeReportCameLate(m: ReportCameLateShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeReportCameLate(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ReportCameLate`; its bytes fields are views of `bytes`. */
+export function decodeReportCameLate(bytes: Uint8Array): ReportCameLateShape {
+  const r = new WireReader(bytes);
+  return readReportCameLate(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.NothingReported`; its fields are described in event_pb.ts. */
+export interface NothingReportedShape {
+}
+
+/** Appends the fields of a `pawl.log.v1.NothingReported`. */
+export function writeNothingReported(_w: WireWriter, _m: NothingReportedShape): void {
+}
+
+/** Reads the fields of a `pawl.log.v1.NothingReported` up to `end`, which is the reader's limit. */
+export function readNothingReported(r: WireReader, end: number): NothingReportedShape {
+  while (r.pos < end) r.skip(r.tag());
+  return {
+  };
+}
+
+/** Encodes a `pawl.log.v1.NothingReported` into bytes of its own. */
+export function encodeNothingReported(m: NothingReportedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNothingReported(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.NothingReported`; its bytes fields are views of `bytes`. */
+export function decodeNothingReported(bytes: Uint8Array): NothingReportedShape {
+  const r = new WireReader(bytes);
+  return readNothingReported(r, r.limit);
 }

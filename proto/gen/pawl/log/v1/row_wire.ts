@@ -189,6 +189,9 @@ export interface RunRowShape {
   continued?: ContinuedRowShape | undefined;
   timedOut: boolean;
   codeVersion?: CodeVersionShape | undefined;
+  planVersions: PlanVersionRowShape[];
+  planVersionCount: number;
+  taskCount: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -427,6 +430,20 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     writeCodeVersion(w, m.codeVersion);
     w.end(at);
   }
+  for (const item of m.planVersions) {
+    w.tag(570);
+    const at = w.begin();
+    writePlanVersionRow(w, item);
+    w.end(at);
+  }
+  if (m.planVersionCount !== 0) {
+    w.tag(576);
+    w.varint32(m.planVersionCount);
+  }
+  if (m.taskCount !== 0) {
+    w.tag(584);
+    w.varint32(m.taskCount);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -481,6 +498,9 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let continued: ContinuedRowShape | undefined;
   let timedOut: boolean = false;
   let codeVersion: CodeVersionShape | undefined;
+  const planVersions: PlanVersionRowShape[] = [];
+  let planVersionCount: number = 0;
+  let taskCount: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -651,6 +671,16 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
         codeVersion = readCodeVersion(r, r.enter());
         r.leave(end);
         break;
+      case 570:
+        planVersions.push(readPlanVersionRow(r, r.enter()));
+        r.leave(end);
+        break;
+      case 576:
+        planVersionCount = r.varint32();
+        break;
+      case 584:
+        taskCount = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -706,6 +736,9 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     continued,
     timedOut,
     codeVersion,
+    planVersions,
+    planVersionCount,
+    taskCount,
   };
 }
 
@@ -3292,4 +3325,137 @@ export function encodeCredentialPoliciesRow(m: CredentialPoliciesRowShape): Uint
 export function decodeCredentialPoliciesRow(bytes: Uint8Array): CredentialPoliciesRowShape {
   const r = new WireReader(bytes);
   return readCredentialPoliciesRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.PlanVersionRow`; its fields are described in row_pb.ts. */
+export interface PlanVersionRowShape {
+  number: number;
+  /** The encoded `pawl.v1.Plan`, not decoded. */
+  plan?: Uint8Array | undefined;
+  tasks: number[];
+  reason: string;
+  principal: string;
+  createdAtMs: number;
+  eventNumber: number;
+  proposer: number;
+  leaseVersionBase: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.PlanVersionRow`. */
+export function writePlanVersionRow(w: WireWriter, m: PlanVersionRowShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.plan !== undefined) {
+    w.tag(18);
+    w.bytes(m.plan);
+  }
+  if (m.tasks.length > 0) {
+    w.tag(26);
+    const at = w.begin();
+    for (const item of m.tasks) w.varint32(item);
+    w.end(at);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.createdAtMs, 0)) {
+    w.tag(49);
+    w.double(m.createdAtMs);
+  }
+  if (m.eventNumber !== 0) {
+    w.tag(56);
+    w.varint32(m.eventNumber);
+  }
+  if (m.proposer !== 0) {
+    w.tag(64);
+    w.varint32(m.proposer);
+  }
+  if (m.leaseVersionBase !== 0) {
+    w.tag(72);
+    w.varint32(m.leaseVersionBase);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.PlanVersionRow` up to `end`, which is the reader's limit. */
+export function readPlanVersionRow(r: WireReader, end: number): PlanVersionRowShape {
+  let number: number = 0;
+  let plan: Uint8Array | undefined;
+  const tasks: number[] = [];
+  let reason: string = "";
+  let principal: string = "";
+  let createdAtMs: number = 0;
+  let eventNumber: number = 0;
+  let proposer: number = 0;
+  let leaseVersionBase: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        plan = r.bytes();
+        break;
+      case 24:
+        tasks.push(r.varint32());
+        break;
+      case 26: {
+        const stop = r.openPacked();
+        while (r.pos < stop) tasks.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 34:
+        reason = r.string();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      case 49:
+        createdAtMs = r.double();
+        break;
+      case 56:
+        eventNumber = r.varint32();
+        break;
+      case 64:
+        proposer = r.varint32();
+        break;
+      case 72:
+        leaseVersionBase = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    plan,
+    tasks,
+    reason,
+    principal,
+    createdAtMs,
+    eventNumber,
+    proposer,
+    leaseVersionBase,
+  };
+}
+
+/** Encodes a `pawl.log.v1.PlanVersionRow` into bytes of its own. */
+export function encodePlanVersionRow(m: PlanVersionRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writePlanVersionRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.PlanVersionRow`; its bytes fields are views of `bytes`. */
+export function decodePlanVersionRow(bytes: Uint8Array): PlanVersionRowShape {
+  const r = new WireReader(bytes);
+  return readPlanVersionRow(r, r.limit);
 }

@@ -1,0 +1,263 @@
+import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { planVersionOf } from "@pawl/server/core/plan/plan-versions.js";
+import { nameOfTask, taskNumber } from "@pawl/server/core/plan/tasks-of-run.js";
+import { describe, expect, it } from "vitest";
+import { completeTask, intend, leaseTask, observe } from "../support/commands.js";
+import { planOf, type TaskParts } from "../support/plans.js";
+import { go, must, refusal, revisePlan } from "../support/revisions.js";
+import { Scenario } from "../support/scenario.js";
+import { payload } from "../support/values.js";
+
+const { BLOCKED, COMPLETED, LEASED, READY, SUPERSEDED } = TaskStatus;
+
+type Tasks = Readonly<Record<string, TaskParts>>;
+
+const started = (tasks: Tasks, output = ""): Scenario => Scenario.started(planOf(tasks, output));
+
+/** Number of the present task of this name. */
+const numberOf = ({ state }: Scenario, name: string): number => taskNumber(state, name) ?? -1;
+
+/** Every task record of a run: name, state, and the plan version of its keys. */
+const records = ({ state }: Scenario): readonly unknown[] =>
+  state.tasks.map(({ number, status }) => [
+    nameOfTask(state, number),
+    status,
+    planVersionOf(state, number),
+  ]);
+
+/** Leases the present task of a name and completes it. */
+const finish = (scenario: Scenario, name: string, output = payload(name)): void => {
+  const task = numberOf(scenario, name);
+  must(scenario, leaseTask(task));
+  const leaseVersion = scenario.state.tasks[task]?.leaseVersion ?? 0;
+  must(scenario, completeTask(leaseVersion, { task, output }));
+};
+
+const chain: Tasks = {
+  read: {},
+  post: { needs: ["read"], input: payload("hello") },
+  tell: { needs: ["post"] },
+};
+
+describe("a revision of a plan", () => {
+  it("reuses what is done, keeps what is the same, supersedes what changed and adds what is new", () => {
+    const scenario = started(chain);
+    finish(scenario, "read");
+    const reply = must(
+      scenario,
+      revisePlan(1, {
+        read: {},
+        post: { needs: ["read"], input: payload("good day") },
+        log: { needs: ["read"] },
+      }),
+    );
+    expect(reply.revision?.tasks).toEqual([
+      {
+        name: "read",
+        revision: "reused",
+        fields: [],
+        status: COMPLETED,
+        number: 0,
+        succeeded: false,
+      },
+      {
+        name: "post",
+        revision: "superseded",
+        fields: ["input"],
+        status: READY,
+        number: 1,
+        succeeded: true,
+      },
+      {
+        name: "tell",
+        revision: "superseded",
+        fields: [],
+        status: BLOCKED,
+        number: 2,
+        succeeded: false,
+      },
+      {
+        name: "post",
+        revision: "added",
+        fields: [],
+        status: undefined,
+        number: 3,
+        succeeded: false,
+      },
+      {
+        name: "log",
+        revision: "added",
+        fields: [],
+        status: undefined,
+        number: 4,
+        succeeded: false,
+      },
+    ]);
+    expect(records(scenario)).toEqual([
+      ["read", COMPLETED, 1],
+      ["post", SUPERSEDED, 1],
+      ["tell", SUPERSEDED, 1],
+      ["post", READY, 2],
+      ["log", READY, 2],
+    ]);
+    expect(scenario.state.openTasks).toBe(2);
+    finish(scenario, "post");
+    finish(scenario, "log");
+    expect(scenario.state.status).toBe(RunStatus.COMPLETED);
+  });
+});
+
+describe("a revision of a task that others need", () => {
+  it("supersedes what needs a changed task, however far behind it, and keeps what does not", () => {
+    const scenario = started({
+      a: {},
+      b: { needs: ["a"] },
+      c: { needs: ["b"] },
+      aside: { needs: [] },
+    });
+    must(
+      scenario,
+      revisePlan(1, {
+        a: { kind: "other" },
+        b: { needs: ["a"] },
+        c: { needs: ["b"] },
+        aside: {},
+      }),
+    );
+    expect(records(scenario)).toEqual([
+      ["a", SUPERSEDED, 1],
+      ["b", SUPERSEDED, 1],
+      ["c", SUPERSEDED, 1],
+      ["aside", READY, 1],
+      ["a", READY, 2],
+      ["b", BLOCKED, 2],
+      ["c", BLOCKED, 2],
+    ]);
+  });
+});
+
+describe("the versions of a plan", () => {
+  it("posts a ticket in plan version 3 and edits it in version 4, with one effect each", () => {
+    const scenario = started({ only: { input: payload("first") } });
+    must(scenario, revisePlan(1, { only: { input: payload("second") } }));
+    must(
+      scenario,
+      revisePlan(2, { post: { kind: "tickets.create", input: payload({ title: "Broken" }) } }),
+    );
+    const post = numberOf(scenario, "post");
+    must(scenario, leaseTask(post));
+    const postLease = scenario.state.tasks[post]?.leaseVersion ?? 0;
+    const posted = must(
+      scenario,
+      intend(postLease, "i1", { lease: { task: post, leaseVersion: postLease }, name: "ticket" }),
+    );
+    const key = "task/default/r1/1/post/ticket/3";
+    expect(posted.intent).toEqual({ case: "proceed", operationKey: key, callMs: 1000 });
+    must(scenario, observe("i1", { case: "result", value: payload("T-1") }, key));
+    must(scenario, completeTask(postLease, { task: post, output: payload("T-1") }));
+    expect(scenario.state.status).toBe(RunStatus.COMPLETED);
+  });
+
+  it("answers the same revision again as existing, and another one as stale", () => {
+    const scenario = started(chain);
+    const wider: Tasks = { ...chain, log: {} };
+    must(scenario, revisePlan(1, wider));
+    const again = must(scenario, revisePlan(1, wider));
+    expect(again.existing).toBe(true);
+    expect(again.revision?.planVersion).toBe(2);
+    expect(refusal(scenario, revisePlan(1, { read: {} }))).toMatchObject({
+      reason: "PAWL_STALE_VERSION",
+      detail: { value: { entity: "plan", expected: 1, actual: 2 } },
+    });
+  });
+
+  it("makes no version of a plan that changes nothing", () => {
+    const scenario = started(chain);
+    const same = must(scenario, revisePlan(1, chain));
+    expect(same).toMatchObject({ existing: true, revision: { planVersion: 1, isEqual: true } });
+    expect(scenario.state.revisions).toBeUndefined();
+  });
+
+  it("says on a dry run what it would do, and does nothing", () => {
+    const scenario = started(chain);
+    const { reply } = { reply: must(scenario, revisePlan(1, { read: {} }, { isDryRun: true })) };
+    expect(reply).toMatchObject({ existing: false, revision: { planVersion: 2 } });
+    expect(scenario.state.revisions).toBeUndefined();
+  });
+});
+
+describe("a task that is superseded under its lease", () => {
+  const held = (): Scenario => {
+    const scenario = started({ post: { input: payload(1) } });
+    must(scenario, leaseTask(0));
+    return scenario;
+  };
+
+  it("has its late report kept as evidence, which changes nothing", () => {
+    const scenario = held();
+    must(scenario, revisePlan(1, { post: { input: payload(2) } }));
+    expect(records(scenario)).toEqual([
+      ["post", SUPERSEDED, 1],
+      ["post", READY, 2],
+    ]);
+    const events = scenario.state.eventCount;
+    expect(refusal(scenario, completeTask(1, { output: payload("late") }))).toMatchObject({
+      reason: "PAWL_LEASE_LOST",
+      detail: { value: { held: 1, current: 1, status: "SUPERSEDED", cause: "superseded" } },
+    });
+    expect(scenario.state.eventCount).toBe(events + 1);
+    expect(scenario.state.tasks[0]).toMatchObject({ status: SUPERSEDED, output: undefined });
+    expect(refusal(scenario, completeTask(1, { output: payload("late") })).reason).toBe(
+      "PAWL_LEASE_LOST",
+    );
+    expect(scenario.state.eventCount).toBe(events + 1);
+  });
+
+  it("never holds the task that takes its place, by name", () => {
+    const scenario = held();
+    must(scenario, revisePlan(1, { post: { input: payload(2) } }));
+    must(scenario, leaseTask(1));
+    expect(scenario.state.tasks[1]).toMatchObject({ status: LEASED, leaseVersion: 2 });
+    expect(refusal(scenario, completeTask(1, { task: "post" })).reason).toBe("PAWL_LEASE_LOST");
+    expect(scenario.state.tasks[1]).toMatchObject({ status: LEASED });
+  });
+
+  it("leaves an operation that nobody knows of, and its successor waits until it is settled", () => {
+    const scenario = held();
+    must(scenario, intend(1, "i1"));
+    must(scenario, revisePlan(1, { post: { input: payload(2) } }));
+    expect(scenario.state.operations[0]).toMatchObject({ status: OperationStatus.NEEDS_REVIEW });
+    must(scenario, leaseTask(1));
+    const successor = intend(2, "i2", { lease: { task: 1, leaseVersion: 2 } });
+    expect(refusal(scenario, successor)).toMatchObject({
+      reason: "PAWL_PREDECESSOR_UNSETTLED",
+      detail: {
+        value: {
+          operationKey: "task/default/r1/1/post/mail/1",
+          planVersion: 1,
+          retryAfterMs: 6000,
+        },
+      },
+    });
+    must(
+      scenario,
+      observe("i1", { case: "result", value: payload("sent") }, "task/default/r1/1/post/mail/1"),
+    );
+    expect(scenario.state.operations[0]).toMatchObject({ status: OperationStatus.OBSERVED });
+    expect(must(scenario, successor).intent).toEqual({
+      case: "proceed",
+      operationKey: "task/default/r1/1/post/mail/2",
+      callMs: 1000,
+    });
+  });
+});
+
+describe("a revision", () => {
+  it("of a run that is over is refused", () => {
+    const scenario = started({ only: {} });
+    finish(scenario, "only");
+    const came = go(scenario, revisePlan(1, { only: { kind: "other" } }));
+    expect(came).toMatchObject({ rejection: { reason: "PAWL_RUN_OVER" } });
+  });
+});
