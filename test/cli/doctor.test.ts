@@ -259,3 +259,12 @@ it.runIf(process.platform === "linux")("finds who holds a lock by what Linux lis
   expect(await findLockHolder(path, locks)).toBe(4242);
   expect(await findLockHolder(path, "")).toBeUndefined();
 });
+
+describe("pawl doctor and pawl info", () => {
+  it("say where the log begins, how much of it is kept, and what the store takes up", () => {
+    expect(served.out).toMatch(
+      /log: +It is there from its first event on\. At most 256 MiB and 7d of it are kept behind the rows\./,
+    );
+    expect(served.out).toMatch(/size: +The store takes up [\d.]+ (bytes|KiB|MiB)\./);
+  });
+});

@@ -29,6 +29,7 @@ export function describeStoreContract(name: string, make: () => Promise<StoreSub
   afterEach(() => place.clear());
   describe(`${name}: rows`, () => testRows(place));
   describe(`${name}: ranges of rows`, () => testRanges(place));
+  describe(`${name}: room of removed rows`, () => testRoom(place));
   describe(`${name}: any rows`, () => testModel(place));
   describe(`${name}: segments`, () => testSegments(place));
   describe(`${name}: a closed handle`, () => testClosed(place));
@@ -167,6 +168,54 @@ function testRanges(place: Place): void {
     }
     expect(parts).toBe(3);
     expect(await store.read(range)).toEqual([]);
+  });
+}
+
+function testRoom(place: Place): void {
+  const value = Buffer.alloc(64 * 1024);
+  fc.sample(fc.uint8Array({ minLength: 64, maxLength: 64 }), 1024).forEach((part, at) => {
+    value.set(part, at * 64);
+  });
+  const many = Array.from({ length: 100 }, (_, at) => ({ key: keyOf(at), value }));
+
+  test("is taken up until it is given back, and no row changes", async () => {
+    const store = await place.open();
+    const empty = await store.usedBytes();
+    await store.putRows({ ...none, puts: [...many, row(100, "a"), row(1_000, "z")] }, fence);
+    expect((await store.usedBytes()) - empty).toBeGreaterThan(6_000_000);
+    const range = { gte: keyOf(0), lt: keyOf(100) };
+    await store.putRows({ ...none, ranges: [range] }, fence);
+    await store.compact(range, fence);
+    expect((await store.usedBytes()) - empty).toBeLessThan(1_000_000);
+    expect(await textsIn(store)).toEqual(["100:a", "1000:z"]);
+    const again = await place.open();
+    expect(await textsIn(again)).toEqual(["100:a", "1000:z"]);
+  });
+
+  test("is not given back for rows that are there, at both ends of the range neither", async () => {
+    const store = await place.open();
+    await store.putRows({ ...none, puts: [row(1, "a"), row(2, "b"), row(3, "c")] }, fence);
+    await store.compact({ gte: keyOf(1), lt: keyOf(3) }, fence);
+    expect(await textsIn(store)).toEqual(["1:a", "2:b", "3:c"]);
+  });
+
+  test("is given back beside writes", async () => {
+    const store = await place.open();
+    await store.putRows({ ...none, puts: many }, fence);
+    const range = { gte: keyOf(0), lt: keyOf(100) };
+    await store.putRows({ ...none, ranges: [range] }, fence);
+    const compacted = store.compact(range, fence);
+    await store.append([segment(1, "a")], fence);
+    await store.putRows({ ...none, puts: [row(200, "b")] }, fence);
+    await compacted;
+    expect(await textsIn(store)).toEqual(["200:b"]);
+  });
+
+  test("is not given back by an older epoch", async () => {
+    const store = await place.open({ epoch: 2 });
+    await expect(store.compact({ gte: keyOf(0), lt: keyOf(1) }, { epoch: 1 })).rejects.toThrow(
+      expect.objectContaining({ code: "PAWL_STORE_FENCED" }),
+    );
   });
 }
 
@@ -322,20 +371,29 @@ function testFailed(place: Place): void {
 }
 
 async function expectAllRefused(store: Store, code: string): Promise<void> {
-  for (const verb of ["append", "putRows", "get", "read", "freeBytes"] as const) {
+  for (const verb of [
+    "append",
+    "putRows",
+    "get",
+    "read",
+    "freeBytes",
+    "usedBytes",
+    "compact",
+  ] as const) {
     await expect(callOf(store, verb)).rejects.toMatchObject({ code });
   }
 }
 
 async function callOf(
   store: Store,
-  verb: "append" | "putRows" | "get" | "read" | "freeBytes",
+  verb: "append" | "putRows" | "get" | "read" | "freeBytes" | "usedBytes" | "compact",
 ): Promise<unknown> {
   if (verb === "append") return store.append([segment(1_000, "a")], fence);
   if (verb === "putRows") return store.putRows({ ...none, puts: [row(1, "")] }, fence);
   if (verb === "get") return store.get(keyOf(1));
   if (verb === "read") return store.read(rangeOfKind(runKey.kind, 0));
-  return store.freeBytes();
+  if (verb === "compact") return store.compact(rangeOfKind(runKey.kind, 0), fence);
+  return verb === "usedBytes" ? store.usedBytes() : store.freeBytes();
 }
 
 function keyOf(runNumber: number): Uint8Array {

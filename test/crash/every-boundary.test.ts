@@ -76,7 +76,7 @@ const pointsOf = (...kinds: string[]): CrashPoint[] =>
 const walked = {
   start: pointsOf("create", "start"),
   work: pointsOf("segment", "checkpoint", "blob"),
-  trim: pointsOf("trim"),
+  trim: pointsOf("trim", "compact"),
   sweep: pointsOf("sweep"),
   close: pointsOf("close"),
   epoch: pointsOf("epoch"),

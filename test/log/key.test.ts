@@ -269,3 +269,15 @@ describe("a key is refused for", () => {
     expect(() => keys.runKey.decode(run)).toThrow(StoreDamaged);
   });
 });
+
+test("what is before a key sorts between it and every other key of its length", () => {
+  const key = (runNumber: number): Uint8Array => keys.runKey.encode({ partition: 0, runNumber });
+  for (const runNumber of [1, 255, 256, 65_536, 2 ** 32, 2 ** 53 - 1]) {
+    const before = keys.keyBefore(key(runNumber));
+    expect(Buffer.compare(before, key(runNumber))).toBe(-1);
+    expect(Buffer.compare(before, key(runNumber - 1))).toBe(1);
+  }
+  expect(
+    Buffer.compare(keys.keyBefore(key(0)), keys.metaKey.encode({ partition: 0, name: "x" })),
+  ).toBe(1);
+});

@@ -15,6 +15,8 @@ function storeLike(store: Store, parts: Partial<Store>): Store {
     get: (key) => store.get(key),
     read: (range) => store.read(range),
     freeBytes: () => store.freeBytes(),
+    usedBytes: () => store.usedBytes(),
+    compact: (range, fence) => store.compact(range, fence),
     close: () => store.close(),
     ...parts,
   };

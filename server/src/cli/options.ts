@@ -1,6 +1,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError } from "commander";
 import type { CredentialOptions } from "./credentials.js";
+import { readBytes } from "./format/bytes.js";
 import { enumChoices, enumValue } from "./format/enum-word.js";
 
 /** Options of every command that talks to a kernel. */
@@ -81,6 +82,17 @@ const unitMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 };
+
+/** Reads a number of bytes such as `268435456` or `256MiB`. */
+export function readByteCount(text: string): number {
+  const bytes = readBytes(text);
+  if (bytes === undefined) {
+    throw new InvalidArgumentError(
+      "Expected a number of bytes, such as 268435456, 256MiB or 2GiB.",
+    );
+  }
+  return bytes;
+}
 
 /** Longest time to live: ten years. */
 const lengthMsMax = 3650 * 86_400_000;

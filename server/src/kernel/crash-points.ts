@@ -33,6 +33,10 @@ export const CRASH_POINTS = [
   // Old segments are removed from the front of the log.
   "trim:before",
   "trim:after",
+  // The room of removed rows is given back: not yet begun, 1 ms later, over.
+  "compact:before",
+  "compact:during",
+  "compact:after",
   // A new epoch: nothing is written; its event is in the log and its rows are not; all is written.
   "epoch:before",
   "epoch:event",

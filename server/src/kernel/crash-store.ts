@@ -1,5 +1,13 @@
 import { blobKey, segmentKey } from "../log/key.js";
-import type { Fence, PageRange, RowPut, RowsWrite, SegmentWrite, Store } from "../log/store.js";
+import type {
+  Fence,
+  KeyRange,
+  PageRange,
+  RowPut,
+  RowsWrite,
+  SegmentWrite,
+  Store,
+} from "../log/store.js";
 import type { CrashPoint, CrashPoints } from "./crash-points.js";
 
 /** Any store, telling of every write before it begins and after it is durable. For crash tests. */
@@ -35,6 +43,19 @@ export class CrashStore implements Store {
 
   freeBytes(): Promise<number> {
     return this.#inner.freeBytes();
+  }
+
+  usedBytes(): Promise<number> {
+    return this.#inner.usedBytes();
+  }
+
+  async compact(range: KeyRange, fence: Fence): Promise<void> {
+    this.#points.hit("compact:before");
+    const compacted = this.#inner.compact(range, fence);
+    // A compaction takes long enough for a kill in its middle.
+    setTimeout(() => this.#points.hit("compact:during"), 1);
+    await compacted;
+    this.#points.hit("compact:after");
   }
 
   close(): Promise<void> {

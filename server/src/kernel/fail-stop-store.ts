@@ -1,4 +1,12 @@
-import type { Fence, PageRange, RowPut, RowsWrite, SegmentWrite, Store } from "../log/store.js";
+import type {
+  Fence,
+  KeyRange,
+  PageRange,
+  RowPut,
+  RowsWrite,
+  SegmentWrite,
+  Store,
+} from "../log/store.js";
 import { StoreFailed } from "../log/store-errors.js";
 
 /**
@@ -37,6 +45,14 @@ export class FailStopStore implements Store {
 
   freeBytes(): Promise<number> {
     return this.#tell(this.#inner.freeBytes());
+  }
+
+  usedBytes(): Promise<number> {
+    return this.#tell(this.#inner.usedBytes());
+  }
+
+  compact(range: KeyRange, fence: Fence): Promise<void> {
+    return this.#tell(this.#inner.compact(range, fence));
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Resident } from "./resident.js";
 
 /** State of a kernel, for metrics. Read when someone asks; nothing of it is kept up to date meanwhile. */
 export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGauges {
-  const { loop, sessions, checkpointer, watchHub, disk, hold } = parts;
+  const { loop, sessions, checkpointer, compactor, watchHub, disk, hold } = parts;
   const { work, waiters, residency, faults } = loop;
   return {
     openRuns: work.openRuns.count,
@@ -24,6 +24,10 @@ export function gaugesOf(parts: KernelParts, isOpenWorkKnown: boolean): KernelGa
     headSequence: loop.durableSequence,
     horizonSequence: checkpointer.horizon.sequence,
     unsavedBytes: checkpointer.unsavedBytes,
+    trimmedSequence: checkpointer.anchor.sequence,
+    logBytes: checkpointer.logBytes,
+    compactions: compactor.status.rounds,
+    compactWaitingBytes: compactor.status.waitingBytes,
     isDiskLow: disk.isLow,
     isReadOnly: hold.loss !== undefined,
     isOpenWorkKnown,

@@ -4,6 +4,7 @@ import type { Command } from "../core/command.js";
 import type { EventBody } from "../core/event.js";
 import type { Obligation, Proposal, Review, Run } from "../core/state.js";
 import type { IsServed } from "../core/view/why.js";
+import type { ChainPoint } from "../log/segment.js";
 import type { CredentialPolicyChange } from "./change-credential-policy.js";
 import type { VersionChange } from "./change-current-version.js";
 import type { CredentialPolicyEntry } from "./credential-policies.js";
@@ -11,7 +12,9 @@ import type { CurrentVersionEntry } from "./current-versions.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
+import type { CompactStatus } from "./storage/compactor.js";
 import type { EventProof } from "./storage/event-proofs.js";
+import type { LogRetention } from "./storage/log-retention.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
 /** A stored event with its places, as history and watchers give it. */
@@ -109,6 +112,16 @@ export interface Page<T> {
   readonly nextPageToken: string;
 }
 
+/** Where the log begins, how long it is and how much of it is kept. */
+export interface LogStatus {
+  /** End of the last segment that was trimmed; sequence 0: none was. */
+  readonly anchor: ChainPoint;
+  /** Bytes of its segments, about. */
+  readonly bytes: number;
+  readonly retention: LogRetention;
+  readonly compact: CompactStatus;
+}
+
 /** Facts about the kernel for GetServerInfo and metrics. */
 export interface KernelInfo {
   readonly storeId: string;
@@ -117,6 +130,7 @@ export interface KernelInfo {
   readonly nowMs: number;
   readonly durableSequence: number;
   readonly horizonSequence: number;
+  readonly log: LogStatus;
   readonly residentRuns: number;
   readonly isDiskLow: boolean;
   /** True once timers, ready tasks and leases of the store are all known after the start. */
@@ -326,6 +340,8 @@ export interface KernelApi {
   /** Reads live output of a run. Rejects with RejectionError. */
   readOutput(target: Target, filter: OutputFilter): Promise<OutputReading>;
   info(): KernelInfo;
+  /** Bytes that the store takes up on its disk. */
+  storeBytes(): Promise<number>;
   /** Whether a worker session that serves this kind in this queue is connected. Bound: it may be handed on. */
   readonly isServed: IsServed;
   /** Sessions that are connected and serve a workflow at a version, in the queue of its own name. */

@@ -11,6 +11,7 @@ import type { Resident } from "./resident.js";
 import type { Sessions } from "./sessions.js";
 import type { Blobs } from "./storage/blobs.js";
 import type { Checkpointer } from "./storage/checkpointer.js";
+import type { Compactor } from "./storage/compactor.js";
 import type { HistoryReader } from "./storage/history-reader.js";
 import type { Lists } from "./storage/lists.js";
 import type { Scrubber } from "./storage/scrubber.js";
@@ -28,6 +29,7 @@ export interface KernelParts {
   readonly positions: PositionJudge;
   readonly hold: Hold;
   readonly checkpointer: Checkpointer;
+  readonly compactor: Compactor;
   readonly lists: Lists;
   readonly history: HistoryReader;
   readonly blobs: Blobs;

@@ -20,6 +20,7 @@ import type {
   InputFilter,
   KernelApi,
   KernelInfo,
+  LogStatus,
   OperationFilter,
   Page,
   PageRequest,
@@ -40,6 +41,12 @@ import { goingAway, type Outcome, RejectionError, type ReplyTo, type Target } fr
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import type { EventProof } from "./storage/event-proofs.js";
 import { Watches } from "./watches.js";
+
+/** What `KernelInfo` tells of the log. */
+function logStatusOf({ checkpointer, compactor }: KernelParts): LogStatus {
+  const { anchor, logBytes, retention } = checkpointer;
+  return { anchor, bytes: logBytes, retention, compact: compactor.status };
+}
 
 /** One partition's kernel: what the edge talks to. Made by `openKernel`. */
 export class Kernel implements KernelApi {
@@ -315,6 +322,7 @@ export class Kernel implements KernelApi {
       nowMs: this.#loop.clock.now(),
       durableSequence: this.#loop.durableSequence,
       horizonSequence: this.#parts.checkpointer.horizon.sequence,
+      log: logStatusOf(this.#parts),
       residentRuns: this.#loop.residency.size,
       isDiskLow: this.#parts.disk.isLow,
       isOpenWorkKnown: this.#isOpenWorkKnown,
@@ -322,6 +330,10 @@ export class Kernel implements KernelApi {
       scrub: this.#parts.scrubber.status,
       setAsideRuns: this.#parts.setAside.runs,
     };
+  }
+
+  storeBytes(): Promise<number> {
+    return this.#parts.store.usedBytes();
   }
 
   onHeld(callback: () => void): void {
@@ -370,6 +382,7 @@ export class Kernel implements KernelApi {
     this.drain();
     this.#parts.startUp.close();
     await this.#parts.scrubber.close();
+    await this.#parts.compactor.close();
     await this.#loop.drained();
     await this.#parts.disk.close();
     await this.#parts.checkpointer.close();

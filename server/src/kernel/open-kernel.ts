@@ -23,9 +23,11 @@ import { Sessions } from "./sessions.js";
 import { finishEpoch } from "./storage/begin-epoch.js";
 import { Blobs } from "./storage/blobs.js";
 import { Checkpointer, type CheckpointOptions } from "./storage/checkpointer.js";
+import { type CompactOptions, Compactor } from "./storage/compactor.js";
 import { keptThrough, readEpochs } from "./storage/epochs.js";
 import { HistoryReader } from "./storage/history-reader.js";
 import { Lists } from "./storage/lists.js";
+import { keepLogRetention, type LogRetention } from "./storage/log-retention.js";
 import { type Recovery, recover } from "./storage/recovery.js";
 import { StoredRuns } from "./storage/run-reader.js";
 import { Scrubber, type ScrubOptions } from "./storage/scrubber.js";
@@ -49,6 +51,9 @@ export interface OpenKernelOptions {
   readonly housekeeping?: Timers;
   readonly random?: Random;
   readonly checkpoint?: CheckpointOptions;
+  /** Changes how much of the log the store keeps, durably. Default: it stays as it is (256 MiB and 7 days, when nobody ever said). */
+  readonly logRetention?: Partial<LogRetention>;
+  readonly compact?: CompactOptions;
   readonly scrub?: ScrubOptions;
   readonly disk?: DiskOptions;
   /** Told of faults of the kernel's own code; default: the log alone. */
@@ -64,8 +69,7 @@ export interface OpenKernelOptions {
  * @throws StoreDamaged when the log does not hold together; StoreFailed when the disk does not answer.
  */
 export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
-  const { partition = 0, timers = nodeTimers, clock = nodeClock } = options;
-  const { housekeeping = timers } = options;
+  const { partition = 0, timers = nodeTimers, clock = nodeClock, housekeeping = timers } = options;
   const store = new FailStopStore(options.store);
   const log = new KernelLog(options.log ?? silentLog, clock);
   const recovery = await finishEpoch(store, await recover(store, partition));
@@ -82,8 +86,12 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   });
   const admit = (): Rejection | undefined => disk.refuseNew();
   const setAside = new SetAside({ store, fence, partition });
+  const retention = await keepLogRetention(store, { partition, fence }, options.logRetention ?? {});
+  const compactor = compactorOf({ store, fence, timers: housekeeping }, options, (error) =>
+    loop.fail(error),
+  );
   const checkpointer = new Checkpointer({
-    ...{ store, fence, recovery, residency, timers, setAside },
+    ...{ store, fence, recovery, residency, timers, setAside, retention, compactor, housekeeping },
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
   let watchHub: WatchHub | undefined;
@@ -130,7 +138,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   await disk.start();
   kernel = new Kernel({
     ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
-    ...{ watchHub, setAside, storeEpoch: epoch, openWorkKnown: ready },
+    ...{ compactor, watchHub, setAside, storeEpoch: epoch, openWorkKnown: ready },
     scrubber: scrubberOf({ ...options, store }, loop, ready),
     sessions: new Sessions(loop, recovery.versions.current),
     positions: judgeOf({ positions, store, partition, hold }, loop),
@@ -152,6 +160,14 @@ function storeStateOf({
   storeRun,
 }: Recovery): Pick<KernelParts, "namespaces" | "versions" | "credentialPolicies" | "storeRun"> {
   return { namespaces, versions, credentialPolicies, storeRun };
+}
+
+function compactorOf(
+  parts: Omit<ConstructorParameters<typeof Compactor>[0], "fail" | "options">,
+  { compact }: OpenKernelOptions,
+  fail: (error: unknown) => void,
+): Compactor {
+  return new Compactor({ ...parts, fail, ...(compact === undefined ? {} : { options: compact }) });
 }
 
 function judgeOf(

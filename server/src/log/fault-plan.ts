@@ -1,7 +1,7 @@
 /** How tests make a store fail, at a call of their choice. The product opens stores without a plan. */
 
 /** What a store call does. */
-export type StoreVerb = "append" | "putRows" | "get" | "read";
+export type StoreVerb = "append" | "putRows" | "get" | "read" | "compact";
 
 /** One call, as the plan sees it. */
 export interface StoreCall {

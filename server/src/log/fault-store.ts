@@ -7,7 +7,15 @@ import {
   type StoreCall,
   type StoreVerb,
 } from "./fault-plan.js";
-import type { Fence, PageRange, RowPut, RowsWrite, SegmentWrite, Store } from "./store.js";
+import type {
+  Fence,
+  KeyRange,
+  PageRange,
+  RowPut,
+  RowsWrite,
+  SegmentWrite,
+  Store,
+} from "./store.js";
 import { StoreGuard } from "./store-guard.js";
 
 /** Keeps the port's rules itself after a fault it made: the store behind it never hears of the call. */
@@ -48,6 +56,15 @@ export class FaultStore implements Store {
   async freeBytes(): Promise<number> {
     this.#guard.admit();
     return this.#inner.freeBytes();
+  }
+
+  async usedBytes(): Promise<number> {
+    this.#guard.admit();
+    return this.#inner.usedBytes();
+  }
+
+  compact(range: KeyRange, fence: Fence): Promise<void> {
+    return this.#write("compact", 0, () => this.#inner.compact(range, fence));
   }
 
   async close(): Promise<void> {

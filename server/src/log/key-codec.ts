@@ -79,6 +79,19 @@ export function keyAfter(key: Uint8Array): Uint8Array {
   return after;
 }
 
+/** Bytes that sort before a key and after every shorter one before it; no key themselves. The key is none of zeros only. */
+export function keyBefore(key: Uint8Array): Uint8Array {
+  const before = new Uint8Array(key.byteLength + 1);
+  before.set(key);
+  before[key.byteLength] = 0xff;
+  for (let at = key.byteLength - 1; at >= 0; at--) {
+    const byte = before[at] ?? 0;
+    before[at] = byte === 0 ? 0xff : byte - 1;
+    if (byte !== 0) break;
+  }
+  return before;
+}
+
 function endOfPrefix(prefix: Uint8Array): Uint8Array {
   let last = prefix.byteLength - 1;
   while (last >= 0 && prefix[last] === 0xff) last -= 1;

@@ -35,7 +35,13 @@ import { type InPartition, type KeyCodec, keyCodec, rangeOfPrefix } from "./key-
 import { sha256Field, text, u8, u32, u64 } from "./key-field.js";
 import type { KeyRange } from "./store.js";
 
-export { type InPartition, type KeyCodec, keyAfter, rangeOfPrefix } from "./key-codec.js";
+export {
+  type InPartition,
+  type KeyCodec,
+  keyAfter,
+  keyBefore,
+  rangeOfPrefix,
+} from "./key-codec.js";
 
 /** What the value under a key of one kind looks like. */
 export type ValueForm = "segment" | "chunk" | "row" | "row-or-empty" | "empty";

@@ -5,10 +5,11 @@
  * unsynced write can vanish while a later synced one survives. Nothing is retried and nothing is repaired.
  */
 
-import { statfs } from "node:fs/promises";
+import { readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
 import { Level } from "level";
 import { rangeOfKind, segmentKey } from "./key.js";
-import { keyAfter } from "./key-codec.js";
+import { keyAfter, keyBefore } from "./key-codec.js";
 import {
   type Fence,
   type KeyRange,
@@ -155,9 +156,39 @@ export class LevelStore implements Store {
     return bavail * bsize;
   }
 
+  async usedBytes(): Promise<number> {
+    this.#guard.admit();
+    let bytes = 0;
+    for (const name of await readdir(this.#directory)) {
+      // Files come and go meanwhile; one that is gone has no bytes.
+      bytes += await stat(join(this.#directory, name)).then(
+        ({ size }) => size,
+        () => 0,
+      );
+    }
+    return bytes;
+  }
+
+  async compact(range: KeyRange, fence: Fence): Promise<void> {
+    this.#guard.admitWrite(fence);
+    await this.#compactRange(range);
+    // What was put and removed while the same table was filled in memory lies in one file, which LevelDB does not rewrite by itself. Removing
+    // two keys that nobody has, at both ends, makes it: they overlap every file of the range.
+    await this.#writeRows([], [keyAfter(range.gte), keyBefore(range.lt)]);
+    await this.#compactRange(range);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#guard.drain().then(() => this.#db.close());
     return this.#closing;
+  }
+
+  async #compactRange({ gte, lt }: KeyRange): Promise<void> {
+    const db = this.#db;
+    this.#guard.admit();
+    if (!canCompact(db)) return;
+    const compacted = db.compactRange(gte, lt, { keyEncoding: "view" });
+    await this.#guard.answer("compact a range", compacted.catch(nameDamage));
   }
 
   async #writeRows(puts: readonly RowPut[], deletes: readonly Uint8Array[]): Promise<void> {
@@ -196,6 +227,19 @@ export class LevelStore implements Store {
     }
     return collected;
   }
+}
+
+/** `level` names only what browsers have as well; under Node.js it is LevelDB itself. */
+interface Compacting {
+  compactRange(
+    start: Uint8Array,
+    end: Uint8Array,
+    options: { readonly keyEncoding: "view" },
+  ): Promise<void>;
+}
+
+function canCompact(db: Database): db is Database & Compacting {
+  return "compactRange" in db && typeof db.compactRange === "function";
 }
 
 /** Damage that LevelDB noticed itself. It notices little: it compares no checksums of tables. */

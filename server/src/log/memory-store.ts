@@ -9,6 +9,7 @@ import { segmentKey } from "./key.js";
 import { SortedRows } from "./sorted-rows.js";
 import {
   type Fence,
+  type KeyRange,
   type PageRange,
   RANGE_KEYS_MAX,
   type RowPut,
@@ -203,6 +204,18 @@ export class MemoryStore implements Store {
     if (this.#isAbandoned) return never();
     this.#guard.admit();
     return this.#disk.freeBytes;
+  }
+
+  async usedBytes(): Promise<number> {
+    if (this.#isAbandoned) return never();
+    this.#guard.admit();
+    return this.#rows.bytes;
+  }
+
+  /** What is removed takes up no room here. */
+  async compact(_range: KeyRange, fence: Fence): Promise<void> {
+    if (this.#isAbandoned) return never();
+    this.#guard.admitWrite(fence);
   }
 
   async close(): Promise<void> {

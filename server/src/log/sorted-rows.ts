@@ -11,10 +11,16 @@ export class SortedRows {
   // would make a sweep quadratic.
   #keys: string[] = [];
   readonly #removed = new Set<string>();
+  #bytes = 0;
 
   /** Number of rows. */
   get size(): number {
     return this.#values.size;
+  }
+
+  /** Bytes of keys and values. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** The value of a key, or undefined. */
@@ -28,13 +34,17 @@ export class SortedRows {
     const hex = toHex(key);
     const isKnown = this.#values.has(hex) || this.#removed.delete(hex);
     if (!isKnown) this.#keys.splice(this.#positionOf(hex), 0, hex);
+    this.#bytes += value.byteLength - (this.#values.get(hex)?.byteLength ?? -key.byteLength);
     this.#values.set(hex, new Uint8Array(value));
   }
 
   /** Removes a row; an absent one is fine. */
   delete(key: Uint8Array): void {
     const hex = toHex(key);
-    if (!this.#values.delete(hex)) return;
+    const value = this.#values.get(hex);
+    if (value === undefined) return;
+    this.#values.delete(hex);
+    this.#bytes -= key.byteLength + value.byteLength;
     this.#removed.add(hex);
     if (this.#removed.size <= this.#keys.length / 2) return;
     this.#keys = this.#keys.filter((kept) => this.#values.has(kept));

@@ -94,6 +94,16 @@ export interface Store {
   /** Bytes that the file system still gives to this process. Errors: `StoreFailed`, `StoreClosed`. */
   freeBytes(): Promise<number>;
 
+  /** Bytes that the store takes up now, what is removed and not yet given back included. Errors: `StoreFailed`, `StoreClosed`. */
+  usedBytes(): Promise<number>;
+
+  /**
+   * Gives the room of what was removed from a range back to the disk: until then a removed row takes up more room than before. No row
+   * changes. It may take seconds for each 100 MB of the range, beside reads and writes. After a crash in its middle the room may be taken
+   * until the next call. Keys of the range are complete keys of `key.ts`. Errors: `StoreFailed`, `StoreClosed`, `StoreFenced`.
+   */
+  compact(range: KeyRange, fence: Fence): Promise<void>;
+
   /** Waits for what is under way, then lets go of the disk. Safe to call again. */
   close(): Promise<void>;
 }

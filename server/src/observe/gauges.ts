@@ -62,6 +62,22 @@ const ofKernel: readonly Plain<KernelGauges>[] = [
     (state) => state.unsavedBytes,
   ],
   [
+    "pawl_log_trimmed_sequence",
+    "Sequence up to which the log was trimmed: watches of a namespace go on from later positions only.",
+    (state) => state.trimmedSequence,
+  ],
+  ["pawl_log_bytes", "Bytes of the segments that are kept, about.", (state) => state.logBytes],
+  [
+    "pawl_compactions",
+    "How often room of removed rows was given back to the disk since the start.",
+    (state) => state.compactions,
+  ],
+  [
+    "pawl_compact_waiting_bytes",
+    "Bytes that were removed and wait to be given back to the disk.",
+    (state) => state.compactWaitingBytes,
+  ],
+  [
     "pawl_disk_low",
     "1 while new runs are refused because the disk is nearly full.",
     (state) => (state.isDiskLow ? 1 : 0),

@@ -55,6 +55,14 @@ export interface KernelGauges {
   readonly headSequence: number;
   readonly horizonSequence: number;
   readonly unsavedBytes: number;
+  /** Where the log begins. */
+  readonly trimmedSequence: number;
+  /** Bytes of segments that are kept. */
+  readonly logBytes: number;
+  /** How often room was given back to the disk. */
+  readonly compactions: number;
+  /** Removed bytes that wait for it. */
+  readonly compactWaitingBytes: number;
   readonly isDiskLow: boolean;
   readonly isReadOnly: boolean;
   readonly isOpenWorkKnown: boolean;

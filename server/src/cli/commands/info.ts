@@ -1,12 +1,15 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type GetServerInfoResponse,
   GetServerInfoResponseSchema,
 } from "@pawl/proto/v1/admin_service_pb.js";
+import type { LogStatus } from "@pawl/proto/v1/log_status_pb.js";
 import type { Command } from "commander";
 import { CALL_TIMEOUT_MS } from "../connection.js";
 import type { CliContext } from "../context.js";
+import { formatBytes } from "../format/bytes.js";
 import { clean, count, formatNumber } from "../format/text.js";
-import { type Clock, formatTime } from "../format/time.js";
+import { type Clock, formatLength, formatTime } from "../format/time.js";
 import { addKernelOptions, type KernelOptions } from "../options.js";
 import type { Output } from "../output.js";
 import { withKernel } from "../with-kernel.js";
@@ -51,6 +54,27 @@ function printStanding(out: Output, info: GetServerInfoResponse, url: string): v
   }
 }
 
+function logFields(log: LogStatus | undefined): (readonly [string, string])[] {
+  if (log === undefined) {
+    return [];
+  }
+  const { trimmedSequence, anchorHash, retention } = log;
+  const begins =
+    trimmedSequence === 0n
+      ? "from its first event on"
+      : `after sequence ${formatNumber(trimmedSequence)}, hash ${Buffer.from(anchorHash).toString("hex")}`;
+  const waits =
+    log.waitingBytes === 0n ? "" : `, ${formatBytes(log.waitingBytes)} wait to be given back`;
+  return [
+    ["log kept", `${formatBytes(log.logBytes)}, ${begins}`],
+    [
+      "log retention",
+      `${formatBytes(log.retentionBytes)}, ${formatLength(retention === undefined ? 0 : durationMs(retention))}`,
+    ],
+    ["store", `${formatBytes(log.storeBytes)} on disk${waits}`],
+  ];
+}
+
 function infoFields(
   info: GetServerInfoResponse,
   clock: Clock,
@@ -64,6 +88,7 @@ function infoFields(
       "log",
       `${count(durableSequence, "durable event")}, ${formatNumber(durableSequence - horizonSequence)} of them not yet in rows`,
     ],
+    ...logFields(info.log),
     ["in memory", count(info.residentRuns, "run")],
     ["protocol", `version ${info.protocolVersion}`],
     ["features", info.features.join(", ")],

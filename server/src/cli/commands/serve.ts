@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { type LogLevel, logLevels } from "../../observe/log-level.js";
 import { DEFAULT_FOLDER, DEFAULT_HOST, DEFAULT_PORT } from "../kernel-url.js";
-import { gatherText, wholeNumber } from "../options.js";
+import { gatherText, readByteCount, readLength, wholeNumber } from "../options.js";
 
 /** Options of `pawl serve`. */
 export interface ServeOptions {
@@ -20,6 +20,9 @@ export interface ServeOptions {
   readonly exitWithParent?: boolean;
   /** Absent: only when a person started it from a terminal. */
   readonly restart?: boolean;
+  /** Changes the store's setting; absent: it stays as it is. */
+  readonly logRetentionMs?: number;
+  readonly logRetentionBytes?: number;
   readonly json?: boolean;
   /** Absent: `PAWL_LOG_LEVEL`, else `info`. */
   readonly logLevel?: LogLevel;
@@ -69,6 +72,16 @@ export function addServe(
       "start afresh from disk when the store fails (default: on a terminal only)",
     )
     .option("--no-restart", "end with exit code 70 when the store fails, also on a terminal")
+    .option(
+      "--log-retention <length>",
+      "keep the log behind the rows this long at most, such as 7d; the store remembers it (default: what it remembers, else 7d)",
+      readLength,
+    )
+    .option(
+      "--log-retention-bytes <bytes>",
+      "keep this much of it at most, such as 256MiB; the store remembers it (default: what it remembers, else 256MiB)",
+      readByteCount,
+    )
     .option("--json", "print one JSON object when it listens")
     .addOption(
       new Option(
@@ -76,5 +89,8 @@ export function addServe(
         "how much is logged to stderr (default: PAWL_LOG_LEVEL, else info)",
       ).choices(logLevels),
     )
-    .action(async (options: ServeOptions) => setExitCode(await serve(options)));
+    .action(async ({ logRetention, ...options }: ServeOptions & { logRetention?: number }) => {
+      const kept = logRetention === undefined ? {} : { logRetentionMs: logRetention };
+      setExitCode(await serve({ ...options, ...kept }));
+    });
 }

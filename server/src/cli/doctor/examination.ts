@@ -41,6 +41,18 @@ export type Asked =
       readonly findingCount: number;
     };
 
+/** Where the log begins, and what the store takes up. */
+export interface LogInsight {
+  /** 0: nothing of it was trimmed. */
+  readonly trimmedSequence: number;
+  /** In hex; the chain is verified from there. */
+  readonly anchorHash: string;
+  readonly retentionBytes: number;
+  readonly retentionMs: number;
+  /** Of the files of the database. */
+  readonly storeBytes: number;
+}
+
 /** All that was found out about a data folder. Nothing in it was judged yet. */
 export interface Examination {
   /** As given. */
@@ -53,6 +65,8 @@ export interface Examination {
   readonly asked: Asked | undefined;
   /** What the store says of itself; only when nobody has it open. */
   readonly stored: StoreInsight | undefined;
+  /** Undefined when nobody could tell. */
+  readonly log?: LogInsight | undefined;
   readonly lastCheck: LastCheck | undefined;
   /** True when the last process to write ended in a failed write. */
   readonly hasFailedWrite: boolean;

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from "node:fs";
-import { readFile, statfs } from "node:fs/promises";
+import { readdir, readFile, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import type { GetServerInfoResponse } from "@pawl/proto/v1/admin_service_pb.js";
-import { inspectStore } from "../../kernel/storage/inspect-store.js";
+import { inspectStore, type StoreInsight } from "../../kernel/storage/inspect-store.js";
 import { FOLDER, inspectFolder, readStoreFile } from "../../log/data-folder.js";
 import { readLastCheck } from "../../log/last-check.js";
 import { checkLevelFiles } from "../../log/leveldb-check.js";
@@ -15,7 +15,7 @@ import { connect } from "../connection.js";
 import type { CliContext } from "../context.js";
 import { readCredentials } from "../credentials.js";
 import { kernelUrl, readKernelHint } from "../kernel-url.js";
-import type { Asked, Examination, Holder, Obstacle } from "./examination.js";
+import type { Asked, Examination, Holder, LogInsight, Obstacle } from "./examination.js";
 import { findLockHolder } from "./find-lock-holder.js";
 
 /** The one partition that a kernel of this version has. */
@@ -45,7 +45,8 @@ export async function examine(context: CliContext, options: DoctorOptions): Prom
   if (!file.isDone) return { ...common, ...nothing, holder, obstacle: file.obstacle };
   const known = { ...common, ...nothing, format: file.value.format, holder };
   if (holder !== undefined) {
-    return { ...known, asked: await ask(context, options, holder), obstacle: undefined };
+    const { asked, log } = await ask(context, options, holder);
+    return { ...known, asked, log, obstacle: undefined };
   }
   const stored = await attempt(async () => {
     const tail = common.hasFailedWrite ? "torn" : "strict";
@@ -53,7 +54,12 @@ export async function examine(context: CliContext, options: DoctorOptions): Prom
     return await inspectStore(directory, PARTITION);
   });
   return stored.isDone
-    ? { ...known, stored: stored.value, obstacle: undefined }
+    ? {
+        ...known,
+        stored: stored.value,
+        log: logOf(stored.value, await sizeOf(join(directory, FOLDER.database))),
+        obstacle: undefined,
+      }
     : { ...known, obstacle: stored.obstacle };
 }
 
@@ -121,16 +127,49 @@ async function ask(
   context: CliContext,
   options: DoctorOptions,
   { url }: Holder,
-): Promise<Asked | undefined> {
-  if (url === undefined) return undefined;
+): Promise<{ readonly asked: Asked | undefined; readonly log: LogInsight | undefined }> {
+  if (url === undefined) return { asked: undefined, log: undefined };
   const kernel = connect(url, await readCredentials(context, options));
   try {
-    return answered(await kernel.admin.getServerInfo({}, { timeoutMs: ASK_MS }));
+    const info = await kernel.admin.getServerInfo({}, { timeoutMs: ASK_MS });
+    return { asked: answered(info), log: toldLog(info) };
   } catch (error) {
-    return { isAnswered: false, why: ConnectError.from(error).rawMessage };
+    const asked = { isAnswered: false, why: ConnectError.from(error).rawMessage } as const;
+    return { asked, log: undefined };
   } finally {
     kernel.close();
   }
+}
+
+function toldLog({ log }: GetServerInfoResponse): LogInsight | undefined {
+  return log === undefined
+    ? undefined
+    : {
+        trimmedSequence: Number(log.trimmedSequence),
+        anchorHash: Buffer.from(log.anchorHash).toString("hex"),
+        retentionBytes: Number(log.retentionBytes),
+        retentionMs: log.retention === undefined ? 0 : durationMs(log.retention),
+        storeBytes: Number(log.storeBytes),
+      };
+}
+
+function logOf({ anchor, retention }: StoreInsight, storeBytes: number): LogInsight {
+  return {
+    trimmedSequence: anchor.sequence,
+    anchorHash: Buffer.from(anchor.hash).toString("hex"),
+    retentionBytes: retention.bytes,
+    retentionMs: retention.ms,
+    storeBytes,
+  };
+}
+
+/** Bytes of the files of a folder; one that is gone meanwhile has none. */
+async function sizeOf(directory: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(directory)) {
+    bytes += statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
 }
 
 function answered(info: GetServerInfoResponse): Asked {

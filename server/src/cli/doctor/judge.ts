@@ -1,7 +1,9 @@
 import { BALLAST_BYTES } from "../../log/ballast.js";
 import { REOPEN_FACTOR, WATERMARKS_DEFAULT } from "../../log/watermark.js";
 import { FollowUps } from "../follow-up.js";
+import { formatBytes } from "../format/bytes.js";
 import { count, formatNumber } from "../format/text.js";
+import { formatLength } from "../format/time.js";
 import type { Asked, Examination, Obstacle } from "./examination.js";
 
 /** How something is. */
@@ -37,6 +39,7 @@ export function judge(found: Examination, tellTime: TellTime): Verdict[] {
       : [well("format", `It is format ${found.format}, which this pawl reads.`)]),
     ...judgeStore(found, folder, tellTime),
     ...judgeCheck(found, folder, tellTime),
+    ...judgeLog(found),
     ...judgeDisk(found, asked),
   ];
   return found.hasFailedWrite ? [...verdicts, failedWrite(found)] : verdicts;
@@ -223,6 +226,19 @@ function judgeScrub(
       `To name all that is damaged, once no kernel serves it: ${folder.command("verify")}`,
     ],
   };
+}
+
+function judgeLog({ log }: Examination): Verdict[] {
+  if (log === undefined) return [];
+  const begins =
+    log.trimmedSequence === 0
+      ? "It is there from its first event on"
+      : `It is trimmed up to sequence ${formatNumber(log.trimmedSequence)}, whose segment has the hash ${log.anchorHash}`;
+  const kept = `${formatBytes(log.retentionBytes)} and ${formatLength(log.retentionMs)}`;
+  return [
+    well("log", `${begins}. At most ${kept} of it are kept behind the rows.`),
+    well("size", `The store takes up ${formatBytes(log.storeBytes)}.`),
+  ];
 }
 
 function judgeDisk(

@@ -5,6 +5,7 @@ import { CrashStore } from "../../kernel/crash-store.js";
 import type { Kernel } from "../../kernel/kernel.js";
 import { openKernel } from "../../kernel/open-kernel.js";
 import type { CheckpointOptions } from "../../kernel/storage/checkpointer.js";
+import type { LogRetention } from "../../kernel/storage/log-retention.js";
 import { removeKernelFile, writeKernelFile } from "../../log/data-folder.js";
 import { writeLastCheck } from "../../log/last-check.js";
 import type { DataFolder } from "../../log/open-store.js";
@@ -69,6 +70,7 @@ export async function hostKernel(
       secret: folder.secret,
       disk: { ballast: folder.ballast },
       ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
+      logRetention: retentionOf(options),
       log,
       meter: metrics,
     });
@@ -95,6 +97,11 @@ export async function hostKernel(
     for (const part of opened.reverse()) await part.close();
     throw await explainServeError(error, options);
   }
+}
+
+function retentionOf(options: HostOptions): Partial<LogRetention> {
+  const { logRetentionMs: ms, logRetentionBytes: bytes } = options;
+  return { ...(ms === undefined ? {} : { ms }), ...(bytes === undefined ? {} : { bytes }) };
 }
 
 /** For `pawl doctor`, when no kernel can be asked. */

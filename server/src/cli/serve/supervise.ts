@@ -74,6 +74,14 @@ function live(options: ServeOptions, stop: StopRequest): Promise<Life> {
   });
 }
 
+/** A length as `readLength` reads it: it came from there, so the largest unit has few enough digits. */
+function lengthText(ms: number | undefined): string | undefined {
+  if (ms === undefined) return undefined;
+  const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
+  const unit = Object.entries(units).find(([, unitMs]) => ms % unitMs === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
+}
+
 function startChild(options: ServeOptions): ChildProcess {
   const { dir, host, port, json } = options;
   const [, script = ""] = process.argv;
@@ -85,6 +93,8 @@ function startChild(options: ServeOptions): ChildProcess {
     "--tls-key": options.tlsKey,
     "--client-ca": options.clientCa,
     "--log-level": options.logLevel,
+    "--log-retention": lengthText(options.logRetentionMs),
+    "--log-retention-bytes": options.logRetentionBytes?.toString(),
   };
   for (const [flag, value] of Object.entries(named)) {
     if (value !== undefined) flags.push(flag, value);

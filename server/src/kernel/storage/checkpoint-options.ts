@@ -1,4 +1,5 @@
 import { getHeapStatistics } from "node:v8";
+import { type LogRetention, logRetentionDefault } from "./log-retention.js";
 
 const kib = 1024;
 const mib = 1024 * kib;
@@ -15,25 +16,31 @@ export interface CheckpointOptions {
   readonly residentsMax?: number;
   /** Estimated bytes of the runs kept in memory. Default 512 MiB, or half of the process's heap if that is less. */
   readonly residentBytesMax?: number;
-  /** Segments behind the horizon that are kept, in bytes. Default 256 MiB. */
+  /** Segments behind the horizon that are kept, in bytes. Default: what the store keeps as its setting. */
   readonly logRetentionBytes?: number;
-  /** How long segments behind the horizon are kept at most, in ms. Default 7 days. */
+  /** How long segments behind the horizon are kept at most, in ms. Default: what the store keeps as its setting. */
   readonly logRetentionMs?: number;
 }
 
-const defaults: Required<CheckpointOptions> = {
+/** All bounds, filled in. */
+export type ResolvedOptions = Required<CheckpointOptions>;
+
+const defaults: ResolvedOptions = {
   lagBytes: 3 * mib,
   beginBytes: 2 * mib,
   beginAgeMs: 1000,
   residentsMax: 50_000,
   residentBytesMax: Math.min(512 * mib, getHeapStatistics().heap_size_limit / 2),
-  logRetentionBytes: 256 * mib,
-  logRetentionMs: 7 * 24 * 3600 * 1000,
+  logRetentionBytes: logRetentionDefault.bytes,
+  logRetentionMs: logRetentionDefault.ms,
 };
 
-/** Fills in the defaults. */
-export function resolveOptions(options: CheckpointOptions = {}): Required<CheckpointOptions> {
-  return { ...defaults, ...options };
+/** Fills in the defaults. @param kept the store's own setting. */
+export function resolveOptions(
+  options: CheckpointOptions = {},
+  kept: LogRetention = logRetentionDefault,
+): ResolvedOptions {
+  return { ...defaults, logRetentionBytes: kept.bytes, logRetentionMs: kept.ms, ...options };
 }
 
 const batchBytesMin = 256 * kib;

@@ -11,10 +11,12 @@ import type { Turn } from "../turn.js";
 import { Borders } from "./borders.js";
 import { type BatchSource, CheckpointBatch, isOver } from "./checkpoint-batch.js";
 import { batchBytes, type CheckpointOptions, resolveOptions } from "./checkpoint-options.js";
+import type { Compactor } from "./compactor.js";
 import { DirtyRuns, unsavedBytesOf } from "./dirty-runs.js";
 import { Evictor } from "./evictor.js";
 import { KeyMaker } from "./key-maker.js";
 import { LogMarks } from "./log-marks.js";
+import type { LogRetention } from "./log-retention.js";
 import { nextRunCounter, type Recovery } from "./recovery.js";
 import { RowWriter } from "./row-writer.js";
 import { storeRunNumber, Unsealed } from "./seals.js";
@@ -33,6 +35,12 @@ export interface CheckpointerParts {
   /** Runs for which the log is kept. Default: none. */
   readonly setAside?: SetAside;
   readonly options?: CheckpointOptions;
+  /** How much of the log the store keeps, unless the options say otherwise. Default: `logRetentionDefault`. */
+  readonly retention?: LogRetention;
+  /** Gives back the room of what is trimmed. Default: nobody does. */
+  readonly compactor?: Compactor;
+  /** Timers of what the kernel does for itself. Default: `timers`. */
+  readonly housekeeping?: Timers;
 }
 
 /** Batches whose seals may be on their way at once; the next waits for a commit. */
@@ -81,7 +89,7 @@ export class Checkpointer implements LoopListener {
     const { store, fence, recovery, residency } = parts;
     const { partition, meta } = recovery;
     this.#parts = parts;
-    this.#options = resolveOptions(parts.options);
+    this.#options = resolveOptions(parts.options, parts.retention);
     this.#source = { store, partition, keys: new KeyMaker(partition) };
     this.#rows = new RowWriter(this.#source.keys);
     this.#horizon = meta.horizon;
@@ -91,22 +99,20 @@ export class Checkpointer implements LoopListener {
     this.#pendingHead = () => recovery.head;
     this.#storeRun = recovery.storeRun;
     this.#unsealed = new Unsealed(partition);
-    this.#marks = LogMarks.read(store, partition);
-    if (recovery.borders.length > 0) {
-      this.#marks.add(recovery.head, recovery.tailBytes, recovery.lastRecordedMs);
-    }
     const retention = {
       bytes: this.#options.logRetentionBytes,
       ms: this.#options.logRetentionMs,
     };
-    const { anchor } = meta;
+    this.#marks = LogMarks.read(store, partition, retention.ms);
+    if (recovery.borders.length > 0) {
+      this.#marks.add(recovery.head, recovery.tailBytes, recovery.lastRecordedMs);
+    }
     this.#trimmer = new Trimmer({
-      store,
-      fence,
-      partition,
-      marks: this.#marks,
-      anchor,
-      retention,
+      ...{ store, fence, partition, retention, marks: this.#marks, anchor: meta.anchor },
+      ...(parts.compactor === undefined ? {} : { compactor: parts.compactor }),
+      trimmable: () => this.#trimmable(this.#horizon),
+      now: () => this.#nowMs,
+      fail: (error) => this.#loop?.fail(error),
     });
     this.#evictor = new Evictor(residency, {
       residentsMax: this.#options.residentsMax,
@@ -117,6 +123,22 @@ export class Checkpointer implements LoopListener {
   /** Up to where all runs are stored in rows. */
   get horizon(): ChainPoint {
     return this.#horizon;
+  }
+
+  /** Where the log begins: the end of the last segment that was trimmed. */
+  get anchor(): ChainPoint {
+    return this.#trimmer.anchor;
+  }
+
+  /** Bytes of segments from the anchor to the head, about. */
+  get logBytes(): number {
+    return this.#marks.endBytes - this.#marks.beginBytes;
+  }
+
+  /** How much of the log is kept. */
+  get retention(): LogRetention {
+    const { logRetentionBytes: bytes, logRetentionMs: ms } = this.#options;
+    return { bytes, ms };
   }
 
   /** Bytes of events that are in no rows yet. */
@@ -156,6 +178,7 @@ export class Checkpointer implements LoopListener {
     // What the tail told again although rows knew it already is not unsaved.
     this.#unsavedBytes = this.#dirty.unsavedBytes() + unsavedBytesOf(this.#storeRun);
     this.#resumeStarts();
+    this.#trimmer.begin(this.#parts.housekeeping ?? this.#parts.timers);
     this.#consider();
   }
 
@@ -209,6 +232,7 @@ export class Checkpointer implements LoopListener {
 
   failed(_error: Error): void {
     this.#timer?.cancel();
+    void this.#trimmer.close();
     this.#wakeIdle();
   }
 
@@ -220,7 +244,7 @@ export class Checkpointer implements LoopListener {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     this.#timer?.cancel();
-    await this.#trimmer.idle();
+    await this.#trimmer.close();
     await this.#loop?.drained();
   }
 
@@ -384,7 +408,7 @@ export class Checkpointer implements LoopListener {
     this.#dirty.forgetTailWhenSaved();
     this.#seal(batch.chunks);
     this.relieve();
-    this.#trimmer.trim(this.#trimmable(horizon), this.#nowMs, (error) => this.#loop?.fail(error));
+    this.#trimmer.trim();
     this.#resumeStarts();
     // Behind a seal the next batch waits for the seal's turn (`unsaved`): with its events pending the store's own run could not be
     // taken along, and would hold the horizon where it is for as long as batches follow each other.

@@ -1,6 +1,8 @@
 import { readMeta } from "../../log/meta.js";
 import { type PeekedStore, peekStore } from "../../log/peek-store.js";
+import type { ChainPoint } from "../../log/segment.js";
 import { describeLoss } from "../hold.js";
+import { type LogRetention, readLogRetention } from "./log-retention.js";
 import { readLoss } from "./loss-row.js";
 import { readSetAside } from "./set-aside.js";
 
@@ -11,6 +13,9 @@ export interface StoreInsight {
   readonly createdAtMs: number;
   /** Up to here all runs are in rows. */
   readonly horizonSequence: number;
+  /** Where the log begins. */
+  readonly anchor: ChainPoint;
+  readonly retention: LogRetention;
   /** Why a kernel that opens it is read-only; empty when it takes work. */
   readonly readOnlyReason: string;
   /** Numbers of the runs whose rows are damaged and that are refused. */
@@ -23,13 +28,15 @@ export function inspectStore(directory: string, partition: number): Promise<Stor
 }
 
 function insightOf(store: PeekedStore, partition: number): StoreInsight {
-  const { identity, horizon } = readMeta(store, partition);
+  const { identity, horizon, anchor } = readMeta(store, partition);
   const loss = readLoss(store, partition);
   return {
     storeId: identity.storeId,
     epoch: identity.epoch,
     createdAtMs: identity.createdAtMs,
     horizonSequence: horizon.sequence,
+    anchor,
+    retention: readLogRetention(store, partition),
     readOnlyReason: loss === undefined ? "" : describeLoss(loss),
     setAsideRuns: readSetAside(store, partition),
   };

@@ -1,6 +1,7 @@
 import { copyBytes, readU64, writeU64 } from "../../log/bytes.js";
 import type { ChainPoint } from "../../log/segment.js";
 import type { RowPut, Store } from "../../log/store.js";
+import type { LogRetention } from "./log-retention.js";
 import { readMetaRow, writeMetaRow } from "./meta-rows.js";
 
 /** A place at which the log may be cut, and how much of it lies before. */
@@ -12,20 +13,17 @@ export interface LogMark {
   readonly atMs: number;
 }
 
-/** How much of the log behind the horizon is kept. */
-export interface LogRetention {
-  readonly bytes: number;
-  readonly ms: number;
-}
-
 const marksRow = "log marks";
 const markBytes = 8 + 8 + 8 + 32;
 /** A mark is made when this many bytes or segments have come since the last: a cut removes few enough keys at once. */
 const bytesBetween = 16 * 1024 * 1024;
 const segmentsBetween = 20_000;
+/** As many marks stand in the time that the log is kept, if it grows slowly. */
+const marksInTime = 64;
+const msBetweenMin = 60_000;
 
 /**
- * Knows how long the log is without reading it: every 16 MiB it keeps a mark. The marks up to the horizon stand in a meta row; what
+ * Knows how long the log is without reading it: every 16 MiB, or 64th of the time that it is kept, it keeps a mark. The marks up to the horizon stand in a meta row; what
  * lies beyond the horizon is counted again at each start.
  */
 export class LogMarks {
@@ -33,10 +31,20 @@ export class LogMarks {
   #endBytes = 0;
   #segments = 0;
   #isChanged = false;
+  /** Kernel time of the last mark, or of the first segment seen. */
+  #lastMs: number | undefined;
+  /** Bytes before the place at which the log begins. */
+  #beginBytes: number | undefined;
+  readonly #msBetween: number;
+
+  /** @param keptMs how long the log is kept. */
+  constructor(keptMs: number) {
+    this.#msBetween = Math.max(msBetweenMin, keptMs / marksInTime);
+  }
 
   /** Takes over what a start finds. @throws StoreDamaged */
-  static read(store: Pick<Store, "get">, partition: number): LogMarks {
-    const marks = new LogMarks();
+  static read(store: Pick<Store, "get">, partition: number, keptMs: number): LogMarks {
+    const marks = new LogMarks(keptMs);
     const payload = readMetaRow(store, partition, marksRow);
     if (payload !== undefined) {
       marks.#endBytes = readU64(payload, 0);
@@ -48,8 +56,19 @@ export class LogMarks {
         const endBytes = readU64(payload, at + 8);
         marks.#marks.push({ point, endBytes, atMs: readU64(payload, at + 16) });
       }
+      marks.#lastMs = marks.#marks.at(-1)?.atMs;
     }
     return marks;
+  }
+
+  /** Bytes of segments from the beginning of the log to its end. */
+  get endBytes(): number {
+    return this.#endBytes;
+  }
+
+  /** Bytes of segments that were cut off. Until this process has cut some it is not known how many, and a guess. */
+  get beginBytes(): number {
+    return this.#beginBytes ?? Math.max(0, (this.#marks[0]?.endBytes ?? 0) - bytesBetween);
   }
 
   /** A segment ends here. */
@@ -57,8 +76,11 @@ export class LogMarks {
     this.#endBytes += bytes;
     this.#segments++;
     const before = this.#marks.at(-1)?.endBytes ?? 0;
-    if (this.#endBytes - before >= bytesBetween || this.#segments >= segmentsBetween) {
+    this.#lastMs ??= atMs;
+    const isOld = atMs - this.#lastMs >= this.#msBetween;
+    if (isOld || this.#endBytes - before >= bytesBetween || this.#segments >= segmentsBetween) {
       this.#marks.push({ point, endBytes: this.#endBytes, atMs });
+      this.#lastMs = atMs;
       this.#segments = 0;
       this.#isChanged = true;
     }
@@ -91,18 +113,20 @@ export class LogMarks {
   }
 
   /** The next place to cut the log at, since nothing before it need be kept; undefined: keep all. Cut often: one mark at a time. */
-  cut(horizon: ChainPoint, nowMs: number, retention: LogRetention): ChainPoint | undefined {
+  cut(horizon: ChainPoint, nowMs: number, retention: LogRetention): LogMark | undefined {
     const [first] = this.#marks;
     if (first === undefined || first.point.sequence >= horizon.sequence) {
       return undefined;
     }
     const isKept =
       this.#endBytes - first.endBytes <= retention.bytes && nowMs - first.atMs <= retention.ms;
-    return isKept ? undefined : first.point;
+    return isKept ? undefined : first;
   }
 
   /** Forgets the marks up to a place: the log begins there now. */
   forget(point: ChainPoint): void {
+    const last = this.#marks.findLast((mark) => mark.point.sequence <= point.sequence);
+    this.#beginBytes = last?.endBytes ?? this.#beginBytes;
     this.#marks = this.#marks.filter((mark) => mark.point.sequence > point.sequence);
     this.#isChanged = true;
   }

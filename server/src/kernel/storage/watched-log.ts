@@ -69,22 +69,40 @@ async function* readNamespace(
   parts: WatchedLogParts,
   { filter, after, through }: WatchedRange,
 ): AsyncGenerator<WatchedPage, void, undefined> {
-  const { anchor } = readMeta(parts.store, parts.partition);
-  if (after.sequence < anchor.sequence) {
-    throw new RejectionError({
-      reason: "PAWL_POSITION_TRIMMED",
-      message:
-        `Expected a position at or after sequence ${anchor.sequence}, where the log begins, but it is at ${after.sequence}. ` +
-        "Next: list the runs, then watch from now on.",
-    });
-  }
-  await requireOwnPosition(parts, after, anchor);
-  for await (const segment of readLog(parts.store, { partition: parts.partition, after })) {
-    if (segment.firstSequence > through) {
-      return;
+  const anchor = requireKept(parts, after);
+  let read: ChainPoint = after;
+  try {
+    await requireOwnPosition(parts, after, anchor);
+    for await (const segment of readLog(parts.store, { partition: parts.partition, after })) {
+      if (segment.firstSequence > through) {
+        return;
+      }
+      yield await readSegmentEvents(parts, segment, filter);
+      read = chainPointOf(segment);
     }
-    yield await readSegmentEvents(parts, segment, filter);
+  } catch (error) {
+    // A reader so slow that the log was trimmed past it meets a gap that is no damage.
+    requireKept(parts, read);
+    throw error;
   }
+  // Trimmed past its end, as one that read all of what was left would be.
+  if (read.sequence < through) {
+    requireKept(parts, read);
+  }
+}
+
+/** Where the log begins. @throws RejectionError PAWL_POSITION_TRIMMED when that is after a place. */
+function requireKept({ store, partition }: WatchedLogParts, place: ChainPoint): ChainPoint {
+  const { anchor } = readMeta(store, partition);
+  if (place.sequence >= anchor.sequence) {
+    return anchor;
+  }
+  throw new RejectionError({
+    reason: "PAWL_POSITION_TRIMMED",
+    message:
+      `Expected a position at or after sequence ${anchor.sequence}, where the log begins, but it is at ${place.sequence}. ` +
+      "Next: list the runs, then watch from now on.",
+  });
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { AdminService, ScrubStatusSchema } from "@pawl/proto/v1/admin_service_pb.js";
+import type { LogStatusSchema } from "@pawl/proto/v1/log_status_pb.js";
 import { limits } from "../../core/limits.js";
+import type { LogStatus } from "../../kernel/kernel-api.js";
 import type { ScrubStatus } from "../../kernel/storage/scrubber.js";
 import type { Edge } from "../edge.js";
 import { cutText } from "../rejection-shape.js";
@@ -46,6 +48,7 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
         readOnlyReason: info.readOnlyReason,
         scrub: scrubView(info.scrub, isWhole),
         setAsideRuns: isWhole ? info.setAsideRuns.map(BigInt) : [],
+        log: logView(info.log, await edge.kernel.storeBytes()),
       };
     },
     createNamespace: (request, call) => createNamespace(edge, request, call),
@@ -56,6 +59,22 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
     listCurrentVersions: (request) => listCurrentVersions(edge, request),
     setCredentialPolicy: (request, call) => setCredentialPolicy(edge, request, call),
     getCredentialPolicy: (request) => getCredentialPolicy(edge, request),
+  };
+}
+
+function logView(
+  { anchor, bytes, retention, compact }: LogStatus,
+  storeBytes: number,
+): MessageInitShape<typeof LogStatusSchema> {
+  return {
+    trimmedSequence: BigInt(anchor.sequence),
+    anchorHash: anchor.hash,
+    logBytes: BigInt(bytes),
+    retentionBytes: BigInt(retention.bytes),
+    retention: durationFromMs(retention.ms),
+    storeBytes: BigInt(storeBytes),
+    waitingBytes: BigInt(compact.waitingBytes),
+    compactions: compact.rounds,
   };
 }
 

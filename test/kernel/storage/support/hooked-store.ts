@@ -1,5 +1,6 @@
 import type {
   Fence,
+  KeyRange,
   PageRange,
   RowPut,
   RowsWrite,
@@ -36,6 +37,14 @@ export class HookedStore implements Store {
 
   freeBytes(): Promise<number> {
     return this.#inner.freeBytes();
+  }
+
+  usedBytes(): Promise<number> {
+    return this.#inner.usedBytes();
+  }
+
+  compact(range: KeyRange, fence: Fence): Promise<void> {
+    return this.#inner.compact(range, fence);
   }
 
   close(): Promise<void> {
