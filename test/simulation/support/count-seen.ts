@@ -1,4 +1,6 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { EventBody } from "@pawl/server/core/event.js";
+import type { Run } from "@pawl/server/core/state.js";
 import type { ShadowLog } from "./shadow-log.js";
 import type { Witness } from "./witness.js";
 
@@ -14,6 +16,9 @@ export function countSeen(shadow: ShadowLog, witness: Witness): Map<string, numb
       count(detailOf(body));
     }
     count(`${state.kind} status ${state.status}`);
+    for (const how of joinsOf(state)) {
+      count(`join: ${how}`);
+    }
   }
   for (const { order, answer } of witness.told) {
     const { kind } = order.command;
@@ -24,6 +29,28 @@ export function countSeen(shadow: ShadowLog, witness: Witness): Map<string, numb
     }
   }
   return seen;
+}
+
+/** What joins came to: `unready` is what ended without having been READY, since too few of its needs were left. */
+function joinsOf({ plan, tasks }: Run): string[] {
+  return plan.tasks.flatMap(({ join, needs, number }) => {
+    const task = tasks[number];
+    if (join === undefined || task === undefined) {
+      return [];
+    }
+    const { status, inputsEvent, firstReadyAtMs } = task;
+    if (firstReadyAtMs === 0) {
+      return status === TaskStatus.FAILED || status === TaskStatus.SKIPPED
+        ? [`unready ${status}`]
+        : [];
+    }
+    const given = needs.filter((need) => (tasks[need]?.closedEvent || Infinity) <= inputsEvent);
+    const isOver = given.some((need) => tasks[need]?.status !== TaskStatus.COMPLETED);
+    return [
+      ...(given.length < needs.length ? ["without all"] : []),
+      ...(isOver ? ["over a failure"] : []),
+    ];
+  });
 }
 
 function detailOf(body: EventBody): string {

@@ -1,6 +1,6 @@
 import { ParentClose } from "@pawl/proto/v1/obligation_pb.js";
 import type { SinkKind } from "@pawl/proto/v1/operation_pb.js";
-import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
+import { OnExhausted, OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import type { WaitFor } from "@pawl/server/core/command.js";
 import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { planOf, type TaskParts } from "../../core/support/plans.js";
@@ -79,13 +79,14 @@ interface Drawing {
   readonly settings: Settings;
   readonly waits: Prng;
   readonly tells: Prng;
+  readonly joins: Prng;
 }
 
 /** Draws a workflow. Kinds carry its name, so that each has code of its own. */
 export function drawWorkflow(
   name: string,
   prng: Prng,
-  { settings, waits, tells }: Drawing,
+  { settings, waits, tells, joins }: Drawing,
 ): Workflow {
   const code = new Map<string, readonly Instruction[]>();
   const tasks: Record<string, TaskParts> = {};
@@ -117,6 +118,7 @@ export function drawWorkflow(
       },
       cancelGraceMs: prng.pick([500, 5_000]),
       ...drawTimeouts(prng),
+      ...drawJoin(needs, joins, settings),
     };
   }
   return { name, plan: planOf(tasks, `t${count - 1}`), code };
@@ -130,6 +132,21 @@ function isContinued(name: string, { load }: Settings): boolean {
 
 function fingerprintNumber(name: string): number {
   return [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
+}
+
+function drawJoin(
+  needs: readonly string[],
+  prng: Prng,
+  { load }: Settings,
+): Pick<TaskParts, "join"> {
+  if (needs.length === 0 || !prng.chance(load.joinShare)) {
+    return {};
+  }
+  const rules = needs.map((need): [string, OnNeedFailure] => [
+    need,
+    prng.pick([OnNeedFailure.SKIP, OnNeedFailure.FAIL, OnNeedFailure.CONTINUE]),
+  ]);
+  return { join: { atLeast: prng.between(0, needs.length), rules: Object.fromEntries(rules) } };
 }
 
 function drawTimeouts(prng: Prng): TaskParts {

@@ -191,8 +191,9 @@ function buildPeople(
   const processOf = (name: string): Process => new Process(scheduler, name);
   const waits = new Prng(seed ^ 0x77a1);
   const tells = new Prng(seed ^ 0x7e77);
+  const joins = new Prng(seed ^ 0x4a01);
   const drawn = ["a", "b"].map((name) =>
-    drawWorkflow(name, prng.fork(), { settings, waits, tells }),
+    drawWorkflow(name, prng.fork(), { settings, waits, tells, joins }),
   );
   const functions = drawFunctions(seed, settings);
   const workflows = given ?? [...drawn, ...functions];

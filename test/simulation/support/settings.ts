@@ -94,6 +94,8 @@ export interface LoadSettings {
   readonly waitShare: number;
   /** Share of what tasks do beside which they tell another run something. */
   readonly tellShare: number;
+  /** Share of the tasks that need others which wait for some of them alone, or go on over their failures. */
+  readonly joinShare: number;
   /** Mean time between two messages to runs. 0: none. */
   readonly messageEveryMs: number;
   /** How many starts, by every policy, runs get that exist; and the mean time between two of them. */
@@ -169,6 +171,7 @@ function drawPlain(seed: number): Settings {
       ...drawWaiting(seed),
       ...drawRestarts(seed),
       tellShare: drawTelling(seed),
+      joinShare: drawJoins(seed),
       ...drawLives(seed),
       functions: 0,
     },
@@ -198,6 +201,12 @@ function drawWaiting(seed: number): Pick<LoadSettings, "waitShare" | "messageEve
 function drawTelling(seed: number): number {
   const prng = new Prng(seed ^ 0x7e11);
   return prng.chance(0.6) ? 0 : prng.fraction() * 0.6;
+}
+
+/** Drawn apart, so that seeds without joins go as they went before. */
+function drawJoins(seed: number): number {
+  const prng = new Prng(seed ^ 0x10b5);
+  return prng.chance(0.7) ? 0 : prng.fraction();
 }
 
 /** Drawn apart like those. */
@@ -287,6 +296,7 @@ export const quietSettings: Settings = {
     ...{
       waitShare: 0.3,
       tellShare: 0.2,
+      joinShare: 0,
       messageEveryMs: 2_000,
       restarts: 3,
       restartEveryMs: 3_000,
