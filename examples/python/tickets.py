@@ -8,6 +8,7 @@ import urllib.request
 from urllib.parse import quote
 
 from pawl.v1 import operation_pb2 as op
+from pawl.v1.run_pb2 import TASK_STATUS_COMPLETED, TaskStatus
 from pawl.v1.worker_service_pb2 import InputOutcome
 from worker import failure, payload, serve
 
@@ -51,9 +52,11 @@ def ask_severity(attempt, addressee):
 
 
 def confirm(attempt, _order):
-    """Uses the output of the task before."""
-    filed = json.loads(attempt.offer.dependencies[0].output.data)
-    return {"confirmed": filed["id"]}
+    """Uses the output of the task before; or tells that there is none, where the plan goes on over that."""
+    before = attempt.offer.dependencies[0]
+    if before.status != TASK_STATUS_COMPLETED:
+        return {"confirmed": None, "why": before.failure.code or TaskStatus.Name(before.status)}
+    return {"confirmed": json.loads(before.output.data)["id"]}
 
 
 def ask(path, key=None, body=None, seconds=10):

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { OnNeedFailure } from "@pawl/proto/v1/plan_pb.js";
 import { ProposalVerdict } from "@pawl/proto/v1/proposal_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -94,6 +95,34 @@ describe("a Python worker", () => {
     await release("go");
     await stage.kernel();
     await expectEnd(row);
+  });
+});
+
+test("a Python worker reads that a task which it needs failed, where the plan goes on over that", async () => {
+  await stage.kernel();
+  await stage.worker(["python.confirm"]);
+  const tasks = [
+    { name: "file", kind: "nobody.serves", timeouts: { scheduleToStart: { seconds: 0n } } },
+    {
+      name: "confirm",
+      kind: "python.confirm",
+      needs: ["file"],
+      join: { rules: [{ task: "file", onFailure: OnNeedFailure.CONTINUE }] },
+    },
+  ];
+  const plan = { tasks, output: "confirm" };
+  await stage.client.unary(RunService.method.startRuns, {
+    runs: [{ runId: "r", workflow: "python", plan }],
+  });
+  expect(await stage.settled()).toBe("completed");
+  const { task } = await stage.client.unary(RunService.method.getTask, {
+    runId: "r",
+    task: "confirm",
+  });
+  const { body } = task?.output ?? {};
+  expect(body?.case === "data" && JSON.parse(Buffer.from(body.value).toString())).toEqual({
+    confirmed: null,
+    why: "PAWL_NOT_STARTED_IN_TIME",
   });
 });
 
