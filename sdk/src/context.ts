@@ -7,6 +7,7 @@ import type { NeededTask } from "./needed-task.js";
 import type { Operation } from "./operation.js";
 import type { RunAskedToStop, RunSignalled, TellRunOptions } from "./other-runs.js";
 import type { EmitOptions, Emitted } from "./output.js";
+import type { NewPlan, ProposeRevisionOptions, RecordedRevision } from "./plan-versions.js";
 import type { Query } from "./queries.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
@@ -105,6 +106,17 @@ export interface TaskContext {
   readonly needed: readonly NeededTask[];
   /** What became of one of them, with its type. `name` defaults to the reference's own. */
   need<Output>(ref: TaskRef<unknown, Output>, name?: string): NeededTask<Output>;
+  /**
+   * Revises the plan of the task's own run, and records that under `name` in the same commit: whoever enters the code again is given the same answer. This task itself, and what it needs, must stay
+   * the same in the new plan.
+   *
+   * @throws What the kernel refuses it with, recorded as the failure of a step is; RecordMismatch when another plan is recorded under the name.
+   */
+  revisePlan(
+    name: string,
+    plan: NewPlan,
+    options: ProposeRevisionOptions,
+  ): Promise<RecordedRevision>;
   /**
    * Tells how far the attempt is, and renews its lease. The last one is kept and given to the next attempt. JSON, at
    * most 32 KiB. Memory only until the task's next event.

@@ -138,6 +138,16 @@ export {
   plan,
   type SentTo,
 } from "./plan.js";
+export type {
+  NewPlan,
+  PlanVersionInfo,
+  ProposeRevisionOptions,
+  RecordedRevision,
+  RevisedTask,
+  RevisePlanOptions,
+  RevisionAnswer,
+  RunPlan,
+} from "./plan-versions.js";
 export { type Published, type PublishedInfo, type Query, query } from "./queries.js";
 export type { JsonOnly, JsonOrNothing, MustBeJson, NotJson, Rec } from "./rec.js";
 export { Fatal, Later, later, RetryAfter } from "./retry-errors.js";

@@ -3,6 +3,13 @@ import type { Duration } from "./duration.js";
 import type { RecordedFailure } from "./errors.js";
 import type { SignalAnswer, SignalOptions } from "./messages.js";
 import type { OutputEvent, OutputOptions } from "./output.js";
+import type {
+  NewPlan,
+  PlanVersionInfo,
+  RevisePlanOptions,
+  RevisionAnswer,
+  RunPlan,
+} from "./plan-versions.js";
 import type { Published, PublishedInfo, Query } from "./queries.js";
 import type { Schema } from "./schema.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "./task-change.js";
@@ -155,6 +162,22 @@ export interface Run<Output = unknown> {
   terminate(options?: EndOptions): Promise<EndAnswer>;
   /** Reads the run: status, version, why it is not finished. */
   get(): Promise<RunView>;
+  /**
+   * Reads the plan that the run goes by, or an earlier version of it.
+   *
+   * @throws NotFound `PAWL_PLAN_NOT_FOUND` when there is no such version.
+   */
+  plan(planVersion?: number): Promise<RunPlan>;
+  /** The versions of its plan, oldest first, without the plans. */
+  planVersions(): Promise<readonly PlanVersionInfo[]>;
+  /**
+   * Gives the run a new version of its plan. What is the same in it is reused when it is COMPLETED, and goes on undisturbed otherwise; what is changed or removed is superseded; what is new is
+   * added. The same again is answered as existing.
+   *
+   * @throws Rejected `PAWL_STALE_VERSION` (another revision came first: read the plan and revise that), `PAWL_RUN_OVER`, `PAWL_ILLEGAL_TRANSITION` (the run was asked to stop),
+   *   `PAWL_INVALID_FIELD`; TooLarge; NotFound.
+   */
+  revisePlan(plan: NewPlan, options: RevisePlanOptions): Promise<RevisionAnswer>;
   /** Reads one task, with its output. */
   task(name: string): Promise<TaskView>;
   /**

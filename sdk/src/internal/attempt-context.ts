@@ -58,7 +58,7 @@ import { type WaitCall, Waits } from "./waits.js";
 import type { ItemAnswer } from "./work-item.js";
 
 /** The `ctx` of one attempt. */
-export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate"> {
+export class AttemptContext implements Omit<TaskContext, "publish" | "waitUpdate" | "revisePlan"> {
   protected options: AttemptContextOptions;
   #emitter: Emitter | undefined;
   protected steps: Steps | undefined;

@@ -1,7 +1,7 @@
 import type { ProposeActionRequest } from "@pawl/proto/v1/approval_service_pb.js";
 import type { Failure } from "@pawl/proto/v1/failure_pb.js";
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
-import type { PlanTask } from "@pawl/proto/v1/plan_pb.js";
+import type { Plan, PlanTask } from "@pawl/proto/v1/plan_pb.js";
 import type { Rollback } from "@pawl/proto/v1/rollback_pb.js";
 import type {
   ChildItem,
@@ -36,6 +36,17 @@ export interface StepToRecord {
   readonly answers?: number;
 }
 
+/** A revision of a plan on its way to the kernel. */
+export interface RevisionToRecord {
+  readonly record: string;
+  readonly key: string | undefined;
+  readonly seenThrough: number;
+  readonly plan: Plan;
+  readonly reason: string;
+  /** 0: any. */
+  readonly expectedPlanVersion: number;
+}
+
 /** What an attempt asks of the worker that runs it. */
 export interface AttemptPort {
   /** Sends a step; `settle` is given the kernel's answer. There are many steps: none has a promise of its own. */
@@ -65,6 +76,8 @@ export interface AttemptPort {
   namespaceLedger(signal: AbortSignal): Ledger;
   /** Proposes an action under a lease; the answer is the id of the proposal. */
   propose(lease: Lease, request: ProposeActionRequest, signal: AbortSignal): Promise<string>;
+  /** Revises the plan of the lease's run, and records that as a step; the answer is the plan version. */
+  proposeRevision(lease: Lease, revision: RevisionToRecord, signal: AbortSignal): Promise<number>;
   /** Calls back when the code has done what it can do now: once for all attempts of the worker that ask for it meanwhile. */
   soon(run: () => void): void;
   /** Where the code is inside of, when it is inside a step: `undefined` outside. */

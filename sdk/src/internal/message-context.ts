@@ -1,6 +1,7 @@
 import type { StepRecord } from "@pawl/proto/v1/worker_service_pb.js";
 import type { TaskContext } from "../context.js";
 import { DefinitionInvalid, TooLarge } from "../errors.js";
+import type { NewPlan, ProposeRevisionOptions, RecordedRevision } from "../plan-versions.js";
 import type { Query } from "../queries.js";
 import type {
   Update,
@@ -13,6 +14,7 @@ import { AttemptContext } from "./attempt-context.js";
 import { encodeValue, payloadBytes } from "./codec.js";
 import { currentScope } from "./functions/scopes.js";
 import { checkId } from "./ids.js";
+import { proposeRevision } from "./propose-revision.js";
 import { Publications } from "./publications.js";
 import { quiet } from "./quiet.js";
 import {
@@ -48,6 +50,18 @@ export class MessageContext extends AttemptContext implements TaskContext {
   get unanswered(): string[] {
     return [...(this.#unanswered?.values() ?? [])].flatMap(({ name, isWanted }) =>
       isWanted() ? [`update "${name}"`] : [],
+    );
+  }
+
+  revisePlan(
+    name: string,
+    plan: NewPlan,
+    options: ProposeRevisionOptions,
+  ): Promise<RecordedRevision> {
+    return proposeRevision(
+      (step) => this.makeStep(step),
+      () => this.options,
+      { name, plan, options },
     );
   }
 

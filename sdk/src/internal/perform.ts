@@ -22,7 +22,7 @@ import {
   OutcomeUnknown,
   Refused,
 } from "../call-errors.js";
-import { PawlError } from "../errors.js";
+import { PawlError, Rejected } from "../errors.js";
 import type { Operation } from "../operation.js";
 import { Backoff } from "./backoff.js";
 import { type CallOutcome, callSink, lookUpSink, type RecordedCall } from "./call-sink.js";
@@ -90,6 +90,13 @@ const outdated: ReadonlySet<string> = new Set([
   "PAWL_TOO_EARLY",
   "PAWL_ILLEGAL_TRANSITION",
 ]);
+
+/** After how many ms an intent may be sent again that waits for the same effect of an earlier plan version; undefined: it was refused for something else. */
+function predecessorMs(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Rejected)) return undefined;
+  const { detail } = thrown.rejection;
+  return detail.case === "predecessorUnsettled" ? detail.value.retryAfterMs : undefined;
+}
 
 /** A look-up may take this long, in ms. */
 const LOOK_UP_MS = 30_000;
@@ -178,8 +185,17 @@ export class Performance {
     if (isTaken) this.#told.resolve(true);
   }
 
-  #intend(): Promise<TimedAnswer> {
-    return this.#ledger.intend(this.#intentId, this.#request);
+  /** The same effect of an earlier plan version is settled first: the intent waits for that, as it would for a call of its own. */
+  async #intend(): Promise<TimedAnswer> {
+    for (;;) {
+      try {
+        return await this.#ledger.intend(this.#intentId, this.#request);
+      } catch (thrown) {
+        const waitMs = predecessorMs(thrown);
+        if (waitMs === undefined) throw thrown;
+        await this.#ledger.wait(waitMs);
+      }
+    }
   }
 
   /** Calls the sink. Undefined when another intent must come first. */

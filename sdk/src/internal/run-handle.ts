@@ -8,6 +8,13 @@ import {
 import { PawlError, RunCancelled, RunFailed, RunTerminated } from "../errors.js";
 import type { SignalAnswer, SignalOptions } from "../messages.js";
 import type { OutputEvent, OutputOptions } from "../output.js";
+import type {
+  NewPlan,
+  PlanVersionInfo,
+  RevisePlanOptions,
+  RevisionAnswer,
+  RunPlan,
+} from "../plan-versions.js";
 import type { Published, PublishedInfo, Query } from "../queries.js";
 import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
 import type { Schema } from "../schema.js";
@@ -18,6 +25,7 @@ import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
+import { RunPlans } from "./plan-versions.js";
 import { readOutput } from "./read-output.js";
 import { RunMessages } from "./run-messages.js";
 import { sendSignal } from "./send-signal.js";
@@ -157,6 +165,22 @@ export class RunHandle<Output> implements Run<Output> {
       this.#core.unary(),
     );
     return present(run);
+  }
+
+  plan(planVersion?: number): Promise<RunPlan> {
+    return this.#plans.get(planVersion);
+  }
+
+  planVersions(): Promise<readonly PlanVersionInfo[]> {
+    return this.#plans.list();
+  }
+
+  revisePlan(plan: NewPlan, options: RevisePlanOptions): Promise<RevisionAnswer> {
+    return this.#plans.revise(plan, options);
+  }
+
+  get #plans(): RunPlans {
+    return new RunPlans(this.#core, this.runId);
   }
 
   async task(name: string): Promise<TaskView> {

@@ -22,7 +22,13 @@ import {
   WaitItemSchema,
 } from "@pawl/proto/v1/worker_service_pb.js";
 import type { Records } from "./attempt.js";
-import type { AttemptPort, CallOrders, StepFrame, StepToRecord } from "./attempt-port.js";
+import type {
+  AttemptPort,
+  CallOrders,
+  RevisionToRecord,
+  StepFrame,
+  StepToRecord,
+} from "./attempt-port.js";
 import type { ClientCore } from "./client-core.js";
 import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
@@ -167,6 +173,20 @@ export class WorkPort implements AttemptPort {
       { ...this.#core.unary(signal), patienceMs: Number.POSITIVE_INFINITY },
     );
     return answer.proposal?.proposalId ?? "";
+  }
+
+  async proposeRevision(
+    lease: Lease,
+    { key, ...revision }: RevisionToRecord,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { api, namespace } = this.#core;
+    const request = { ...lease.ref, namespace, ...revision, ...(key === undefined ? {} : { key }) };
+    const answer = await callUnary((options) => api.workers.proposeRevision(request, options), {
+      ...this.#core.unary(signal),
+      patienceMs: Number.POSITIVE_INFINITY,
+    });
+    return answer.planVersion;
   }
 
   soon(run: () => void): void {

@@ -75,6 +75,11 @@ export class ReplayPort implements AttemptPort {
     return this.#answer("wait", toBinary(WaitItemSchema, message));
   }
 
+  /** A revision that is not recorded is one that the history does not come to. */
+  proposeRevision(): Promise<number> {
+    return never();
+  }
+
   async propose(_lease: Lease, request: ProposeActionRequest): Promise<string> {
     try {
       return this.#history.propose(toBinary(ProposeActionRequestSchema, request));

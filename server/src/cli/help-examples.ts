@@ -28,6 +28,18 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   "run pause": ["run pause order-7 --reason 'the bank is down'"],
   "run resume": ["run resume order-7 --expected-version 9"],
   "run terminate": ["run terminate order-7 --reason 'started by mistake'"],
+  "plan show": [
+    "plan show order-7",
+    "plan show order-7 --plan-version 2 --draw mermaid",
+    "plan show order-7 --edit > plan.json",
+  ],
+  "plan list": ["plan list order-7"],
+  "plan diff": ["plan diff order-7", "plan diff order-7 1 3", "plan diff order-7 --file plan.json"],
+  "plan revise": [
+    "plan revise order-7 plan.json --expect 2 --reason 'the bank wants two signatures' --dry-run",
+    "plan revise order-7 plan.json --expect 2 --reason 'the bank wants two signatures'",
+  ],
+  "plan hash": ["plan hash plan.json"],
   "task show": ["task show order-7 pay"],
   "task now": ["task now order-7 pay --reason 'the bank is back'"],
   "task complete": [

@@ -7,6 +7,7 @@ import { addInfo } from "./commands/info.js";
 import { addInputsCommands } from "./commands/inputs.js";
 import { addNamespaceCommands } from "./commands/namespace.js";
 import { addOpCommands } from "./commands/op.js";
+import { addPlanCommands } from "./commands/plan.js";
 import { addReplay } from "./commands/replay.js";
 import { addReport } from "./commands/report.js";
 import { addRestore, type Restore } from "./commands/restore.js";
@@ -46,6 +47,7 @@ export function buildProgram(
   addReplay(program, context, setExitCode);
   addRunCommands(program, context, setExitCode);
   addTaskCommands(program, context);
+  addPlanCommands(program, context);
   addWhy(program, context);
   addReport(program, context);
   addOpCommands(program, context);

@@ -1,3 +1,5 @@
+import { create } from "@bufbuild/protobuf";
+import { PlanSchema } from "@pawl/proto/v1/plan_pb.js";
 import {
   Fatal,
   json,
@@ -10,6 +12,7 @@ import {
   workflow,
 } from "@pawl/sdk";
 import { type TestEnvironment, testSink } from "@pawl/sdk/testing";
+import { jsonPayload } from "../../sdk/support/payloads.js";
 
 type Methods = {
   [Name in keyof WorkflowContext]: WorkflowContext[Name] extends (...args: never[]) => unknown
@@ -246,6 +249,16 @@ export const callLines: Readonly<Record<CtxCall, CallLine>> = {
     },
     gives: { status: "delivered", ended: "not completed" },
     points: ["before message", "after message"],
+  },
+  revisePlan: {
+    make: (ctx) => {
+      const main = { name: "main", kind: ctx.kind };
+      const beside = { name: "beside", kind: "double", input: jsonPayload("2") };
+      const plan = create(PlanSchema, { tasks: [main, beside], output: "main" });
+      return ctx.revisePlan("wider", plan, { reason: "more to do" });
+    },
+    gives: { planVersion: 2 },
+    points: ["before step wider", "after step wider"],
   },
   progress: {
     make: async (ctx) => {

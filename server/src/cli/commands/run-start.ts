@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { create, fromJsonString } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type Payload, PayloadSchema } from "@pawl/proto/v1/payload_pb.js";
-import { type Plan, PlanSchema } from "@pawl/proto/v1/plan_pb.js";
+import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import {
   OnExisting,
   OnExistingSchema,
@@ -26,6 +25,7 @@ import {
   keyValue,
   readLength,
 } from "../options.js";
+import { readPlanFile, readText } from "../plan-file.js";
 import { sameAgain } from "../sent-again.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 
@@ -46,7 +46,10 @@ export function addRunStart(group: Command, context: CliContext): void {
     .command("start")
     .description("start a run of a plan; the same id with the same request is answered as existing")
     .argument("<workflow>", "name of the workflow")
-    .requiredOption("--plan <file>", "the plan, a file in protobuf's JSON form of pawl.v1.Plan")
+    .requiredOption(
+      "--plan <file>",
+      "the plan: a file in protobuf's JSON form of pawl.v1.Plan, or a JavaScript module that exports it",
+    )
     .option("--input <json>", "the run's input: JSON, or @FILE with JSON in it")
     .option("--id <run>", "id of the run, the identity of the start (default: a new UUID)")
     .option(
@@ -70,7 +73,7 @@ export function addRunStart(group: Command, context: CliContext): void {
     )
     .option("--label <key=value>", "a label for lists; may be given again", keyValue);
   addKernelOptions(command).action(async (workflow: string, options: StartOptions) => {
-    const plan = await readPlan(context, options.plan);
+    const plan = await readPlanFile(context, options.plan, "--plan");
     const input = await readContent(context, "--input", options.input);
     const { id: runId = randomUUID(), requestId = randomUUID() } = options;
     const start = {
@@ -150,18 +153,6 @@ function printStarted(
   out.next([followUps.command("run watch", [runId]), followUps.command("why", [runId])]);
 }
 
-async function readPlan(context: CliContext, file: string): Promise<Plan> {
-  const text = await readText(context, "--plan", file);
-  try {
-    return fromJsonString(PlanSchema, text);
-  } catch (error) {
-    const found = error instanceof Error ? error.message : String(error);
-    throw usageError(`Expected ${file} to hold a plan in protobuf's JSON form, but ${found}.`, [
-      'The least plan is {"tasks":[{"name":"main","kind":"KIND"}],"output":"main"}.',
-    ]);
-  }
-}
-
 /** Reads `JSON` or `@FILE` as content of type application/json, its bytes as they were given. */
 export async function readContent(
   context: CliContext,
@@ -169,7 +160,9 @@ export async function readContent(
   given: string | undefined,
 ): Promise<Payload | undefined> {
   if (given === undefined) return undefined;
-  const text = given.startsWith("@") ? await readText(context, option, given.slice(1)) : given;
+  const text = given.startsWith("@")
+    ? await readText(resolve(context.cwd, given.slice(1)), option)
+    : given;
   try {
     JSON.parse(text);
   } catch (error) {
@@ -183,13 +176,4 @@ export async function readContent(
     contentType: "application/json",
     body: { case: "data", value: data },
   });
-}
-
-async function readText(context: CliContext, option: string, file: string): Promise<string> {
-  try {
-    return await readFile(resolve(context.cwd, file), "utf8");
-  } catch (error) {
-    const found = error instanceof Error ? error.message : String(error);
-    throw usageError(`Expected the file of ${option} to be readable, but ${found}.`);
-  }
 }
