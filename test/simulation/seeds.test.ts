@@ -1,5 +1,4 @@
 import { writeSync } from "node:fs";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { afterAll, describe, expect, it } from "vitest";
 import { functionKinds } from "./support/functions/count-functions.js";
 import { describeFailure, Tally } from "./support/report.js";
@@ -83,7 +82,6 @@ describe.skipIf(asked !== undefined)("the simulator", () => {
       ...[2, 3, 4, 5].map((status) => `run status ${status}`),
       ...functionKinds,
       ...["without all", "over a failure"].map((how) => `join: ${how}`),
-      ...[TaskStatus.FAILED, TaskStatus.SKIPPED].map((status) => `join: unready ${status}`),
     ].filter((what) => !tally.seen.has(what));
     expect(never).toEqual([]);
   });
