@@ -119,4 +119,6 @@ const allEvents = [
   "obligationSettled",
   "childEnded",
   "inputAnswered",
+  "planRevised",
+  "reportCameLate",
 ];

@@ -60,11 +60,16 @@ const parent = (parentClose?: ParentClose): Scenario =>
   held().given(started(parentClose), obligationSettled());
 
 describe("the id of a child", () => {
-  const identity = { runId: "r 1", incarnation: 2, task: "t/x", name: "n", key: undefined };
+  const task = { task: "t/x", planVersion: 1 };
+  const identity = { runId: "r 1", incarnation: 2, ...task, name: "n", key: undefined };
 
   it("follows from its parent's, its task, name and key", () => {
     expect(childRunId(identity, sha256)).toBe("r%201/2/t%2Fx/n");
     expect(childRunId({ ...identity, key: "é" }, sha256)).toBe("r%201/2/t%2Fx/n/%C3%A9");
+  });
+
+  it("is another one when a revision of the plan made another task of its task", () => {
+    expect(childRunId({ ...identity, planVersion: 3 }, sha256)).toBe("r%201/2/t%2Fx@3/n");
   });
 
   it("is cut above 200 characters, and stays its own", () => {

@@ -1,13 +1,26 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { planVersionOf } from "@pawl/server/core/plan/plan-versions.js";
 import { nameOfTask, taskNumber } from "@pawl/server/core/plan/tasks-of-run.js";
 import { describe, expect, it } from "vitest";
-import { completeTask, intend, leaseTask, observe } from "../support/commands.js";
+import {
+  callTasks,
+  cancelRun,
+  completeTask,
+  failTask,
+  intend,
+  leaseTask,
+  observe,
+  pauseRun,
+  startChild,
+  suspend,
+} from "../support/commands.js";
 import { planOf, type TaskParts } from "../support/plans.js";
+import { approve, people, propose } from "../support/proposals.js";
 import { go, must, refusal, revisePlan } from "../support/revisions.js";
 import { Scenario } from "../support/scenario.js";
-import { payload } from "../support/values.js";
+import { payload, START_MS } from "../support/values.js";
 
 const { BLOCKED, COMPLETED, LEASED, READY, SUPERSEDED } = TaskStatus;
 
@@ -253,7 +266,154 @@ describe("a task that is superseded under its lease", () => {
   });
 });
 
+describe("what a superseded task leaves", () => {
+  const held = (tasks: Tasks = { post: { input: payload(1) } }): Scenario => {
+    const scenario = started(tasks);
+    must(scenario, leaseTask(0));
+    return scenario;
+  };
+  const other: Tasks = { post: { input: payload(2) } };
+
+  it("has its pending proposal SUPERSEDED and its approval revoked, and an unchanged task keeps its own", () => {
+    const scenario = held();
+    must(scenario, propose(1), people.robot);
+    must(scenario, revisePlan(1, other));
+    expect(scenario.state.proposals[0]).toMatchObject({ status: ProposalStatus.SUPERSEDED });
+    must(scenario, leaseTask(1));
+    must(scenario, propose(2, { lease: { task: 1, leaseVersion: 2 } }), people.robot);
+    must(scenario, approve({ proposal: 1, proposalId: "1-p1" }), people.ann);
+    must(scenario, revisePlan(2, { ...other, log: {} }));
+    expect(scenario.state.proposals[1]).toMatchObject({ status: ProposalStatus.APPROVED });
+    must(scenario, revisePlan(3, { post: { input: payload(3) }, log: {} }));
+    expect(scenario.state.proposals[1]).toMatchObject({
+      status: ProposalStatus.REVOKED,
+      endReason: "Plan version 4 superseded its task.",
+    });
+  });
+
+  it("has its waits closed, its calls ended and its children told to end, and their names are free again", () => {
+    const scenario = held();
+    must(scenario, callTasks(1, ["part"]));
+    must(scenario, startChild(1));
+    must(scenario, suspend(1));
+    must(scenario, revisePlan(1, other));
+    expect(scenario.state.waits[0]?.closedAtMs).toBe(START_MS);
+    expect(scenario.state.openWaitsBySubject.size).toBe(0);
+    expect(records(scenario)).toEqual([
+      ["post", SUPERSEDED, 1],
+      ["part", TaskStatus.CANCELLED, 1],
+      ["post", READY, 2],
+    ]);
+    expect(scenario.state.obligations[1]?.declaration).toMatchObject({
+      runId: "r1/1/post/part",
+      order: { case: "cancel" },
+    });
+    must(scenario, leaseTask(2));
+    must(scenario, callTasks(2, ["part"], [], { task: 2 }));
+    expect(records(scenario)[3]).toEqual(["part", READY, 2]);
+    must(scenario, startChild(2, undefined, { task: 2 }));
+    expect(scenario.state.obligations[2]?.declaration.runId).toBe("r1/1/post@2/part");
+  });
+
+  it("lets an unchanged task go on with its lease, its key and its open effect", () => {
+    const scenario = held({ post: {}, log: {} });
+    must(scenario, intend(1, "i1"));
+    must(scenario, revisePlan(1, { post: {}, log: { kind: "other" } }));
+    expect(scenario.state.operations[0]).toMatchObject({ status: OperationStatus.INTENDED });
+    must(
+      scenario,
+      observe("i1", { case: "result", value: payload(1) }, "task/default/r1/1/post/mail/1"),
+    );
+    must(scenario, completeTask(1));
+    expect(scenario.state.tasks[0]).toMatchObject({ status: COMPLETED });
+  });
+});
+
+describe("a revision that code proposes", () => {
+  const proposer = {
+    task: "main",
+    leaseVersion: 1,
+    record: "plan",
+    key: undefined,
+    seenThrough: 0,
+  };
+  const wider: Tasks = { main: {}, more: { needs: ["main"] } };
+  const planning = (): Scenario => {
+    const scenario = started({ main: {} });
+    must(scenario, leaseTask(0));
+    return scenario;
+  };
+
+  it("is remembered as a step, and answers the same again whatever came after it", () => {
+    const scenario = planning();
+    must(scenario, revisePlan(1, wider, { proposer, expectedPlanVersion: undefined }));
+    expect(scenario.state.steps).toHaveLength(1);
+    must(scenario, revisePlan(2, { main: {} }));
+    const again = must(scenario, revisePlan(1, wider, { proposer }));
+    expect(again).toMatchObject({ existing: true, revision: { planVersion: 2 } });
+    expect(refusal(scenario, revisePlan(1, { main: {}, x: {} }, { proposer })).reason).toBe(
+      "PAWL_FINGERPRINT_CONFLICT",
+    );
+  });
+
+  it("must leave the proposing task as it is", () => {
+    const scenario = planning();
+    expect(refusal(scenario, revisePlan(1, { main: { kind: "x" } }, { proposer })).reason).toBe(
+      "PAWL_ILLEGAL_TRANSITION",
+    );
+  });
+
+  it("needs its lease", () => {
+    const stale = { ...proposer, leaseVersion: 9 };
+    expect(refusal(planning(), revisePlan(1, wider, { proposer: stale })).reason).toBe(
+      "PAWL_LEASE_LOST",
+    );
+  });
+});
+
 describe("a revision", () => {
+  it("of a paused run is taken, and of one that was asked to stop refused", () => {
+    const scenario = started({ only: {}, other: {} });
+    must(scenario, leaseTask(0));
+    must(scenario, pauseRun());
+    must(scenario, revisePlan(1, { only: {} }));
+    must(scenario, cancelRun());
+    expect(refusal(scenario, revisePlan(2, { only: {}, x: {} })).reason).toBe(
+      "PAWL_ILLEGAL_TRANSITION",
+    );
+  });
+
+  it("applies policies at once, to the same record", () => {
+    const scenario = started({ only: {} });
+    must(scenario, revisePlan(1, { only: { priority: 7, queue: "fast" } }));
+    expect(records(scenario)).toEqual([["only", READY, 1]]);
+    expect(scenario.state.plan.tasks[0]).toMatchObject({ priority: 7, queue: "fast" });
+  });
+
+  it("that adds a task behind a failed one skips it, and one behind a completed one is ready", () => {
+    const scenario = started({ bad: { retry: { attemptsMax: 1 } }, good: {}, open: {} });
+    must(scenario, leaseTask(0));
+    must(scenario, failTask(1));
+    finish(scenario, "good");
+    must(
+      scenario,
+      revisePlan(1, {
+        bad: { retry: { attemptsMax: 1 } },
+        good: {},
+        open: {},
+        afterBad: { needs: ["bad"] },
+        far: { needs: ["afterBad"] },
+        afterGood: { needs: ["good"] },
+      }),
+    );
+    expect(records(scenario).slice(3)).toEqual([
+      ["afterBad", TaskStatus.SKIPPED, 2],
+      ["far", TaskStatus.SKIPPED, 2],
+      ["afterGood", READY, 2],
+    ]);
+    expect(scenario.state.failedTasks).toBe(3);
+  });
+
   it("of a run that is over is refused", () => {
     const scenario = started({ only: {} });
     finish(scenario, "only");

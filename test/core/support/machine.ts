@@ -92,10 +92,11 @@ export class Machine {
   }
 
   private commit(decision: Decision): Decision {
-    if (!decision.accepted || decision.events.length === 0) {
+    const decided = decision.accepted ? decision.events : (decision.evidence ?? []);
+    if (decided.length === 0) {
       return decision;
     }
-    for (let events = decision.events; events.length > 0; events = decideFollowUp(this.state)) {
+    for (let events = decided; events.length > 0; events = decideFollowUp(this.state)) {
       for (const body of events) {
         this.record(body);
       }

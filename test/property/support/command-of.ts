@@ -15,6 +15,7 @@ import { messageOf } from "./message-moves.js";
 import type { Move } from "./moves.js";
 import { obligationOf, signalOf } from "./obligation-moves.js";
 import { oneOf } from "./one-of.js";
+import { revisionOf } from "./revision-moves.js";
 import { provisionOf, suspensionOf } from "./wait-moves.js";
 
 /** A task that follows is taken under some version, or under none, which is refused. */
@@ -51,6 +52,8 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
           TaskStatus.SUSPENDED,
         ]),
       };
+    case "revise":
+      return revisionOf(run, move);
     case "expireRun":
       return { kind: "ExpireRun" };
     case "continue":

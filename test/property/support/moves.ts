@@ -32,6 +32,7 @@ const verbs = [
   "revoke",
   "expire",
   "expireRun",
+  "revise",
 ] as const;
 /** What a move does. */
 export type Verb = (typeof verbs)[number];
@@ -85,6 +86,7 @@ const weights: Readonly<Record<Verb, number>> = {
   revoke: 1,
   expire: 2,
   expireRun: 2,
+  revise: 4,
 };
 
 function moveArbitrary(allowed: readonly Verb[]): fc.Arbitrary<Move> {

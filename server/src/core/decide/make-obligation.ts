@@ -7,6 +7,7 @@ import { equalBytes } from "../identity/content-digest.js";
 import { encodeUtf8 } from "../identity/utf8.js";
 import { holds, leaseLost } from "../lease-standing.js";
 import { limits } from "../limits.js";
+import { planVersionOf } from "../plan/plan-versions.js";
 import { fingerprintConflict, type Rejection } from "../rejection.js";
 import { type Obligation, obligationIdentity, type Run } from "../state.js";
 import { chooseVersion } from "./choose-version.js";
@@ -48,10 +49,10 @@ export function decideMakeObligation(
   }
   const { leaseVersion, seenThrough } = command;
   const { runId: parent, incarnation } = run;
+  const child = { runId: parent, incarnation, task: found.spec.name, name, key };
+  const planVersion = planVersionOf(run, task.number);
   const runId =
-    order.case === "child"
-      ? childRunId({ runId: parent, incarnation, task: found.spec.name, name, key }, ctx.sha256)
-      : command.runId;
+    order.case === "child" ? childRunId({ ...child, planVersion }, ctx.sha256) : command.runId;
   const declared = declareOrder(run, order, ctx);
   if ("reason" in declared) {
     return reject(declared);

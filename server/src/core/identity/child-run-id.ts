@@ -12,6 +12,8 @@ export interface ChildIdentity {
   readonly incarnation: number;
   /** Task whose code starts it. */
   readonly task: string;
+  /** Plan version in which the task's present specification first appeared: another specification starts other children. */
+  readonly planVersion: number;
   readonly name: string;
   readonly key: string | undefined;
 }
@@ -20,14 +22,15 @@ export interface ChildIdentity {
 const cutHashBytes = 16;
 
 /**
- * The id of a child run, which follows from its identity alone: `PARENT/INCARNATION/TASK/NAME[/KEY]`, each part percent-escaped. Above 200
+ * The id of a child run, which follows from its identity alone: `PARENT/INCARNATION/TASK/NAME[/KEY]`, each part percent-escaped; from plan version 2 on `TASK@VERSION`. Above 200
  * characters it is cut (never inside a percent triple), and closed with `:` and 128 bits of the whole one's SHA-256.
  */
 export function childRunId(
-  { runId, incarnation, task, name, key }: ChildIdentity,
+  { runId, incarnation, task, planVersion, name, key }: ChildIdentity,
   sha256: Sha256,
 ): string {
-  const parts = [escapeField("run_id", runId), `${incarnation}`, escapeField("task", task)];
+  const at = planVersion === 1 ? "" : `@${planVersion}`; // No escaped name holds an @.
+  const parts = [escapeField("run_id", runId), `${incarnation}`, escapeField("task", task) + at];
   parts.push(escapeField("name", name));
   if (key !== undefined) {
     parts.push(escapeField("key", key));
