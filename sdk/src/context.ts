@@ -11,6 +11,7 @@ import type { NewPlan, ProposeRevisionOptions, RecordedRevision } from "./plan-v
 import type { Query } from "./queries.js";
 import type { JsonOnly, MustBeJson, Rec } from "./rec.js";
 import type { Schema } from "./schema.js";
+import type { Secret, SecretRef } from "./secret.js";
 import type { TaskRef } from "./task.js";
 import type {
   Update,
@@ -24,6 +25,8 @@ import type {
 export interface StepScope {
   /** Aborts when the attempt should stop or the step's time is over. */
   readonly signal: AbortSignal;
+  /** Looks up the credential that a reference names, by the worker's `secrets`. Rejects with SecretUnresolved. */
+  readonly secret: (ref: SecretRef) => Promise<Secret>;
 }
 
 /** When a step is tried again, within the same attempt. */

@@ -181,6 +181,16 @@ export {
   type SchemaOutput,
   type SchemaResult,
 } from "./schema.js";
+export {
+  isSecretRef,
+  Secret,
+  type SecretRef,
+  type SecretResolver,
+  type SecretResolvers,
+  SecretUnresolved,
+  type SecretUnresolvedOptions,
+  secretRef,
+} from "./secret.js";
 export type { ClientPerformOptions, OnExistingRun, StartOptions } from "./start-options.js";
 export {
   fromQueue,

@@ -3,6 +3,7 @@ import { DefinitionInvalid } from "./errors.js";
 import { parseDuration } from "./internal/duration-ms.js";
 import { checkId } from "./internal/ids.js";
 import type { Schema } from "./schema.js";
+import type { Secret, SecretRef } from "./secret.js";
 
 /** One call of the sink, as `call` and `lookup` get it. */
 export interface OperationCall<Payload> {
@@ -14,6 +15,11 @@ export interface OperationCall<Payload> {
   readonly target: string;
   /** The recorded content, frozen: what must be sent. */
   readonly payload: Readonly<Payload>;
+  /**
+   * Looks up the credential that a reference names, by the worker's `secrets`. Those of the payload are looked up before the call begins: where one is not known, nothing is sent.
+   * Rejects with SecretUnresolved.
+   */
+  readonly secret: (ref: SecretRef) => Promise<Secret>;
   /** Aborts when the call must be over. Pass it on. */
   readonly signal: AbortSignal;
   /** W3C traceparent for the sink: of this call's span, or, without OpenTelemetry, of who started the run. Empty when there is none. */

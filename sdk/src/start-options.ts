@@ -1,5 +1,6 @@
 import type { Duration } from "./duration.js";
 import type { StartSignalOptions } from "./messages.js";
+import type { SecretResolvers } from "./secret.js";
 import type { RunVersion } from "./versions.js";
 
 /** What a start does that finds a run under its id. */
@@ -61,6 +62,8 @@ export interface ClientPerformOptions {
   readonly key: string;
   /** What is acted on. Part of the fingerprint. At most 1,024 bytes. Default empty. */
   readonly target?: string;
+  /** Who looks up the credentials that the payload refers to (`secretRef`), by the name before the colon. Default: nobody. */
+  readonly secrets?: SecretResolvers;
   /** How long to wait in all for another caller, for the kernel, or for a person. Default 2 minutes. */
   readonly timeout?: Duration;
   /** Gives up when it aborts, with its reason. A call that runs is let run. */

@@ -1,3 +1,4 @@
+import type { SecretResolvers } from "./secret.js";
 import type { ServedTask } from "./task.js";
 
 /** What a worker does and how much. */
@@ -11,6 +12,8 @@ export interface WorkerOptions {
    * beyond it those that wait the longest are dropped, and nothing of them runs then. Default 67,108,864 (64 MiB); 0 keeps none.
    */
   readonly warmBytesMax?: number;
+  /** Who looks up the credentials that content refers to (`secretRef`), by the name before the colon: `{ vault: async (name) => … }`. Default: nobody. */
+  readonly secrets?: SecretResolvers;
   /** Name for people. Default: host name and process id. At most 200 bytes. */
   readonly name?: string;
   /** Aborting it closes the worker, as `close()` does. */

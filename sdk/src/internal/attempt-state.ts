@@ -2,6 +2,7 @@ import type { WaitOutcome } from "@pawl/proto/v1/worker_service_pb.js";
 import { type AttemptEnded, Draining } from "../abort-reasons.js";
 import { PawlError } from "../errors.js";
 import { makeController } from "./controller.js";
+import { noSecrets, type Secrets } from "./secrets.js";
 import type { Waiting } from "./waiting.js";
 
 /** A `ctx` call that has not ended. */
@@ -19,6 +20,8 @@ export interface OpenCall {
  * here.
  */
 export class AttemptState {
+  /** What credentials are looked up by. */
+  readonly secrets: Secrets;
   /** What the code waits for; undefined until it waits for something. */
   waits: Waiting | undefined;
   /** Up to which event of its run the code had been given outcomes. */
@@ -35,6 +38,10 @@ export class AttemptState {
   #open = new Set<OpenCall>();
   #isAsleep = false;
   #wasCalledAsleep = false;
+
+  constructor(secrets: Secrets = noSecrets) {
+    this.secrets = secrets;
+  }
 
   /** Made on first need: most handlers never look at it. */
   get signal(): AbortSignal {

@@ -3,8 +3,10 @@ import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import { NotSent, Refused } from "../call-errors.js";
 import { PawlError } from "../errors.js";
 import type { ErasedCall, Lookup, Operation } from "../operation.js";
+import type { Secret, SecretRef } from "../secret.js";
 import { decodePayload, encodeResult } from "./codec.js";
 import { tangible, toFailure } from "./failure.js";
+import { noSecrets, type Secrets, secretRefsIn } from "./secrets.js";
 import { monotonicMs, startTimer, steeringTime } from "./time.js";
 import type { CallTrace } from "./trace-spans.js";
 import { validate } from "./validate.js";
@@ -32,6 +34,8 @@ export interface RecordedCall {
   readonly deadlineMs: number;
   /** What carries the trace to the sink. */
   readonly trace: Pick<CallTrace, "traceparent" | "headers" | "run">;
+  /** What credentials are looked up by. Absent: nobody knows any. */
+  readonly secrets?: Secrets;
 }
 
 /**
@@ -56,9 +60,10 @@ export function callSink(
       resolve(unknown(error, false));
     });
     const call = async (): Promise<unknown> => {
-      const returned = await recorded.trace.run(() =>
-        operation.call(callOf(recorded, abort.signal)),
-      );
+      const made = callOf(recorded, abort.signal);
+      const refs = secretRefsIn(made.payload);
+      const ready = refs.length === 0 ? made : await withSecrets(made, recorded, refs);
+      const returned = await recorded.trace.run(() => operation.call(ready));
       steeringTime()?.acted?.(recorded.key, operation.sink.kind === "idempotent");
       return returned;
     };
@@ -129,6 +134,7 @@ function makeCall(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
     signal,
     traceparent: trace.traceparent,
     headers: trace.headers,
+    secret: (recorded.secrets ?? noSecrets).resolve,
   };
 }
 
@@ -139,6 +145,29 @@ function callOf(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
   } catch (cause) {
     throw new NotSent(`The recorded payload of "${recorded.key}" cannot be read here.`, { cause });
   }
+}
+
+/** Looks up what the payload refers to before anything can leave: a credential that is not known is a call that was not sent. */
+async function withSecrets(
+  call: ErasedCall,
+  { key, secrets = noSecrets }: RecordedCall,
+  refs: readonly SecretRef[],
+): Promise<ErasedCall> {
+  const known = new Map<string, Secret>();
+  try {
+    for (const ref of refs) known.set(ref.$secretRef, await secrets.resolve(ref));
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : "";
+    throw new NotSent(`The call of "${key}" was not made: ${said}`, { cause });
+  }
+  if (call.signal.aborted) {
+    throw new NotSent(
+      `The call of "${key}" was not made: its time was over before it could begin.`,
+    );
+  }
+  const secret: ErasedCall["secret"] = async (ref) =>
+    known.get(ref.$secretRef) ?? (await secrets.resolve(ref));
+  return { ...call, secret };
 }
 
 /** Runs a call to its end; never rejects. */

@@ -35,6 +35,7 @@ import { buildPlanMessage, MAIN_TASK } from "./plan-message.js";
 import { ReviewsClient } from "./reviews-client.js";
 import { RunHandle } from "./run-handle.js";
 import { runTimeoutOf } from "./run-timeout.js";
+import { Secrets } from "./secrets.js";
 import { SubmitStream } from "./submit-stream.js";
 import { monotonicMs, wait } from "./time.js";
 import { currentTraceparent, traceparentOf } from "./trace.js";
@@ -136,7 +137,9 @@ export class KernelClient implements Client {
       options.timeout === undefined
         ? PERFORM_MS_DEFAULT
         : parseDuration(options.timeout, "timeout");
-    const ledger = new UnaryLedger({ blobs: { api, namespace, runId: "", unary }, timeoutMs });
+    const secrets = new Secrets(options.secrets);
+    const blobs = { api, namespace, runId: "", unary };
+    const ledger = new UnaryLedger({ blobs, timeoutMs, secrets });
     // The engine decodes what the operation's own schema gave.
     return (await new Performance(ledger, operation, request).run()) as Result;
   }

@@ -18,6 +18,7 @@ import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import type { Ledger, LookUpIds, TimedAnswer } from "./perform.js";
 import { attemptEnd, errorFromRejection, isAttemptOver } from "./rejection.js";
+import type { Secrets } from "./secrets.js";
 import { monotonicMs, wait } from "./time.js";
 import type { ItemAnswer } from "./work-item.js";
 import type { WorkStream } from "./work-stream.js";
@@ -50,6 +51,10 @@ export class LeaseLedger implements Ledger {
 
   constructor(options: LeaseLedgerOptions) {
     this.#options = options;
+  }
+
+  get secrets(): Secrets {
+    return this.#options.state.secrets;
   }
 
   async intend(

@@ -30,6 +30,7 @@ import { decodePayload } from "./codec.js";
 import { defer } from "./deferred.js";
 import { fromFailure, toFailure } from "./failure.js";
 import { HeldBack } from "./functions/held-back.js";
+import { noSecrets, type Secrets } from "./secrets.js";
 import { monotonicMs } from "./time.js";
 import { attribute, noteReuse } from "./trace.js";
 import { type CallTrace, type Origin, ownOrigin, traceCall } from "./trace-spans.js";
@@ -49,6 +50,8 @@ export interface LookUpIds {
 
 /** The ledger as a performance needs it: under a lease, or without one. */
 export interface Ledger {
+  /** What credentials are looked up by. Absent: nobody knows any. */
+  readonly secrets?: Secrets | undefined;
   /**
    * Records an intent. The same id is the same intent.
    *
@@ -217,7 +220,8 @@ export class Performance {
     this.#calls++;
     const trace = this.#traceCall("pawl.call", key);
     const { target } = this.#request;
-    const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target, trace };
+    const { secrets = noSecrets } = this.#ledger;
+    const recorded: RecordedCall = { key, uuid, payload, deadlineMs, target, trace, secrets };
     const intentId = this.#intentId;
     const outcome = await callSink(this.#operation, recorded, (late) => {
       void this.#observeLate(key, intentId, late).catch(() => undefined);
@@ -284,6 +288,7 @@ export class Performance {
       payload: await this.#ledger.load(lookUp.payload, lookUp.key),
       deadlineMs: monotonicMs() + LOOK_UP_MS,
       trace,
+      secrets: this.#ledger.secrets ?? noSecrets,
     });
     trace.end(found === "absent" ? found : found.case);
     this.#intentId = randomUUID();

@@ -37,6 +37,7 @@ export function attemptEnd(rejection: Rejection): LeaseLost {
 const FINAL: ReadonlySet<string> = new Set([
   "PAWL_INVALID_FIELD",
   "PAWL_TOO_LARGE",
+  "PAWL_CREDENTIAL_IN_PAYLOAD",
   "PAWL_INVALID_POSITION",
   "PAWL_STORE_REWOUND",
   "PAWL_INVALID_PAGE_TOKEN",

@@ -10,6 +10,7 @@ import { LeaseLedger } from "./lease-ledger.js";
 import { isAttemptOver } from "./rejection.js";
 import { renewUnary } from "./renew-unary.js";
 import { Renewals } from "./renewals.js";
+import type { Secrets } from "./secrets.js";
 import { sendEnd, sendRelease } from "./send-end.js";
 import { startTimer, type Timer, wait } from "./time.js";
 import type { WorkPort } from "./work-port.js";
@@ -39,6 +40,8 @@ export interface RunningAttemptsOptions {
   readonly served: ReadonlyMap<string, ServedTask>;
   /** Functions that wait in memory. */
   readonly warm: WarmCopies;
+  /** What credentials are looked up by. */
+  readonly secrets: Secrets;
   readonly owner: AttemptsOwner;
 }
 
@@ -81,11 +84,11 @@ export class RunningAttempts {
 
   /** Runs what was offered. */
   take(offer: Offer): void {
-    const { stream, served } = this.#options;
+    const { stream, served, secrets } = this.#options;
     const running: Running = {
       lease: new Lease(offer),
       offer,
-      state: new AttemptState(),
+      state: new AttemptState(secrets),
       timers: [],
       hasSlot: true,
       isDone: false,

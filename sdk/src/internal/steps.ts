@@ -90,6 +90,10 @@ class Scope implements StepScope {
   get signal(): AbortSignal {
     return this.#state.signal;
   }
+
+  get secret(): StepScope["secret"] {
+    return this.#state.secrets.resolve;
+  }
 }
 
 /** The steps of one attempt: those recorded earlier, and those being made. */
@@ -420,7 +424,7 @@ export class Steps {
     try {
       const signal = AbortSignal.any([abort.signal, state.signal]);
       return await Promise.race([
-        port.insideStep(frame, () => run({ signal })),
+        port.insideStep(frame, () => run({ signal, secret: state.secrets.resolve })),
         rejection(abort.signal),
       ]);
     } finally {

@@ -11,6 +11,7 @@ import { Backoff } from "./backoff.js";
 import type { BlobSource } from "./load-payload.js";
 import { loadPayload } from "./load-payload.js";
 import type { Ledger, LookUpIds, TimedAnswer } from "./perform.js";
+import type { Secrets } from "./secrets.js";
 import { monotonicMs, wait } from "./time.js";
 import { readCallFailure } from "./transport-error.js";
 import { callUnary, type UnaryOptions } from "./unary.js";
@@ -21,6 +22,8 @@ export interface UnaryLedgerOptions {
   readonly blobs: BlobSource;
   /** For this long in all the performance waits for others, for the kernel, and for a person. */
   readonly timeoutMs: number;
+  /** What credentials are looked up by. */
+  readonly secrets: Secrets;
 }
 
 /** The ledger over unary calls, for callers without a lease (scope `namespace`): the caller's key is the identity. */
@@ -34,6 +37,10 @@ export class UnaryLedger implements Ledger {
     this.#options = options;
     this.#endsAtMs = monotonicMs() + options.timeoutMs;
     this.#unary = { ...options.blobs.unary, patienceMs: options.timeoutMs };
+  }
+
+  get secrets(): Secrets {
+    return this.#options.secrets;
   }
 
   async intend(intentId: string, operation: OperationRequest): Promise<TimedAnswer> {

@@ -34,6 +34,7 @@ import { payloadBytes } from "./codec.js";
 import type { Lease } from "./lease.js";
 import { type BlobSource, loadPayload } from "./load-payload.js";
 import type { Ledger } from "./perform.js";
+import type { Secrets } from "./secrets.js";
 import { waitBytes } from "./send-end.js";
 import { callUnary } from "./unary.js";
 import { UnaryLedger } from "./unary-ledger.js";
@@ -48,11 +49,13 @@ const NAMESPACE_WAIT_MS = 120_000;
 export class WorkPort implements AttemptPort {
   readonly #core: ClientCore;
   readonly #stream: WorkStream;
+  readonly #secrets: Secrets;
   readonly #steps = new AsyncLocalStorage<StepFrame>();
   #soon: (() => void)[] = [];
 
-  constructor(core: ClientCore, stream: WorkStream) {
+  constructor(core: ClientCore, stream: WorkStream, secrets: Secrets) {
     this.#core = core;
+    this.#secrets = secrets;
     this.#stream = stream;
   }
 
@@ -159,7 +162,8 @@ export class WorkPort implements AttemptPort {
   }
 
   namespaceLedger(signal: AbortSignal): Ledger {
-    return new UnaryLedger({ blobs: this.#blobs("", signal), timeoutMs: NAMESPACE_WAIT_MS });
+    const blobs = this.#blobs("", signal);
+    return new UnaryLedger({ blobs, timeoutMs: NAMESPACE_WAIT_MS, secrets: this.#secrets });
   }
 
   async propose(lease: Lease, request: ProposeActionRequest, signal: AbortSignal): Promise<string> {

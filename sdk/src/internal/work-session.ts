@@ -19,6 +19,7 @@ import { WARM_BYTES_DEFAULT, WarmCopies } from "./functions/warm-copies.js";
 import { kindOf } from "./kind-of.js";
 import { watchLooseRejections } from "./loose-rejections.js";
 import { type AttemptsOwner, RunningAttempts } from "./running-attempts.js";
+import { Secrets } from "./secrets.js";
 import { startTimer } from "./time.js";
 import { WorkPort } from "./work-port.js";
 import { WorkStream, type WorkStreamOwner } from "./work-stream.js";
@@ -63,10 +64,12 @@ export class WorkSession implements Worker, WorkStreamOwner, AttemptsOwner {
     this.#unwatch = watchLooseRejections();
     const stream = new WorkStream({ api: core.api, monitor: core.monitor, owner: this });
     this.#stream = stream;
+    const secrets = new Secrets(options.secrets);
     this.#attempts = new RunningAttempts({
       core,
       stream,
-      port: new WorkPort(core, stream),
+      port: new WorkPort(core, stream, secrets),
+      secrets,
       served: new Map(options.serve.map((served) => [kindOf(served), served])),
       warm: new WarmCopies(options.warmBytesMax ?? WARM_BYTES_DEFAULT),
       owner: this,

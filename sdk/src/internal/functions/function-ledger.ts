@@ -8,6 +8,7 @@ import type {
 import type { Payload } from "@pawl/proto/v1/payload_pb.js";
 import type { PerformOptions } from "../../context.js";
 import type { Ledger, LookUpIds, TimedAnswer } from "../perform.js";
+import type { Secrets } from "../secrets.js";
 import type { Place } from "./place.js";
 
 /** What a ledger of a function tells, besides what it records. */
@@ -42,6 +43,10 @@ export class FunctionLedger implements Ledger {
 
   get #ledger(): Ledger {
     return this.#ledgerNow();
+  }
+
+  get secrets(): Secrets | undefined {
+    return this.#ledger.secrets;
   }
 
   get #keepsLease(): boolean {
