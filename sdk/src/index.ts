@@ -165,6 +165,8 @@ export type {
   ReviewWatchOptions,
 } from "./reviews.js";
 export type {
+  DeleteAnswer,
+  DeleteOptions,
   EndAnswer,
   EndOptions,
   Run,

@@ -39,6 +39,20 @@ export interface EndOptions {
   readonly expectedVersion?: number;
 }
 
+/** How a run is deleted. */
+export interface DeleteOptions extends EndOptions {
+  /** True: nothing is deleted; it resolves, or is refused, as the deletion would be. Default false. */
+  readonly dryRun?: boolean;
+}
+
+/** What a deletion came to. */
+export interface DeleteAnswer {
+  /** True when it had been deleted before: nothing was changed. */
+  readonly existing: boolean;
+  /** Until when its id cannot begin again. Undefined: for ever. */
+  readonly tombstoneUntil: Date | undefined;
+}
+
 /** One event of a run. What a type does not use is undefined, or empty. */
 export interface RunEvent {
   /** Place in the run, from 1, without gaps. */
@@ -160,6 +174,12 @@ export interface Run<Output = unknown> {
   queries(): Promise<readonly PublishedInfo[]>;
   /** Ends the run at once, without clean-up. A repeat is harmless. */
   terminate(options?: EndOptions): Promise<EndAnswer>;
+  /**
+   * Deletes the run, which must have ended: nothing of it is served any more, and its id cannot begin again while its tombstone stands. A repeat is harmless.
+   *
+   * @throws Rejected `PAWL_ILLEGAL_TRANSITION` (it has not ended), `PAWL_LEGAL_HOLD`, `PAWL_OPERATIONS_UNSETTLED`, `PAWL_PROPOSALS_OPEN`, `PAWL_RUN_NEEDED`, `PAWL_STALE_VERSION`; NotFound.
+   */
+  delete(options?: DeleteOptions): Promise<DeleteAnswer>;
   /** Reads the run: status, version, why it is not finished. */
   get(): Promise<RunView>;
   /**

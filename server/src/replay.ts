@@ -23,6 +23,7 @@ import type { EventBody } from "./core/event.js";
 import { compileRecordedPlan } from "./core/plan/compile-recorded.js";
 import { taskNumber } from "./core/plan/tasks-of-run.js";
 import { illegalTransition, notFound, type Rejection } from "./core/rejection.js";
+import { keepForEver } from "./core/retention.js";
 import type { MutableRun } from "./core/state.js";
 import { isTaskClosed } from "./core/transitions.js";
 import { RejectionError } from "./kernel/outcome.js";
@@ -170,6 +171,7 @@ export class ReplayedRun {
         sha256,
         standingOf: localStanding,
         currentVersion: () => 0,
+        retentionOf: () => keepForEver,
       };
       return decide(this.#run, command, {
         ...localCaller,

@@ -28,6 +28,7 @@ const mayCall: Readonly<Record<string, string>> = {
   ReadOutput: "caod",
   CancelRun: "cod",
   TerminateRun: "od",
+  DeleteRun: "od",
   PauseRun: "od",
   ResumeRun: "od",
   ChangeTask: "od",
@@ -89,6 +90,9 @@ const mayCall: Readonly<Record<string, string>> = {
   ListCurrentVersions: "caod",
   SetCredentialPolicy: "d",
   GetCredentialPolicy: "wcaod",
+  GetRetention: "caod",
+  SetRetention: "d",
+  SetLegalHold: "d",
 };
 
 const roles = { w: "worker", c: "client", a: "approver", o: "operator", d: "admin" } as const;

@@ -2,6 +2,7 @@ import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { Command, StartRun } from "@pawl/server/core/command.js";
 import { decide } from "@pawl/server/core/decide.js";
 import { limits } from "@pawl/server/core/limits.js";
+import { keepForEver } from "@pawl/server/core/retention.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
 import { describe, expect, it } from "vitest";
 import { intend, makeObligation, recordStep } from "./support/commands.js";
@@ -61,6 +62,7 @@ describe("a full run", () => {
       runNumber: 1,
       standingOf: localStanding,
       currentVersion: () => 0,
+      retentionOf: () => keepForEver,
       random: () => 0,
       sha256,
     };

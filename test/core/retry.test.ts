@@ -3,6 +3,7 @@ import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { localCaller, localStanding } from "@pawl/server/core/caller.js";
 import type { DecideContext } from "@pawl/server/core/context.js";
 import type { RetrySpec } from "@pawl/server/core/plan/task-spec.js";
+import { keepForEver } from "@pawl/server/core/retention.js";
 import { decideRetry, drawBackoffMs, type RetryDecision } from "@pawl/server/core/retry.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -85,6 +86,7 @@ describe("whether there is another attempt", () => {
     runNumber: 1,
     standingOf: localStanding,
     currentVersion: () => 0,
+    retentionOf: () => keepForEver,
     random: () => 0,
     sha256,
   };

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect, task } from "@pawl/sdk";
 import {
   CRASH_POINTS,
   type CrashPoint,
@@ -78,6 +79,7 @@ const walked = {
   work: pointsOf("segment", "checkpoint", "blob"),
   trim: pointsOf("trim", "compact"),
   sweep: pointsOf("sweep"),
+  purge: pointsOf("purge"),
   close: pointsOf("close"),
   epoch: pointsOf("epoch"),
 };
@@ -133,6 +135,30 @@ describe("a kernel that dies at what it does once an hour", () => {
     await portOf(start({ port }));
     await expectAllDoneOnce(workload);
   });
+});
+
+describe("a kernel that dies while it removes a deleted run", () => {
+  const cases = walked.purge.flatMap((point) => [1, 2].map((count) => [point, count] as const));
+
+  it.each(cases)(
+    "at %s, time %i, serves nothing of it, and the next one finishes",
+    async (point, count) => {
+      const kernel = start({ crashAt: `${point}:${count}` });
+      const port = await portOf(kernel);
+      const address = { url: `http://127.0.0.1:${port}` };
+      const first = connect(address);
+      const run = await first.start(task("never-served"), undefined, { runId: "gone" });
+      await run.terminate();
+      const deleted = run.delete();
+      await expectDeathAt(kernel, point);
+      await deleted;
+      await first.close();
+      await portOf(start({ port }));
+      await using client = connect(address);
+      const again = client.start(task("never-served"), undefined, { runId: "gone" });
+      await expect(again).rejects.toMatchObject({ code: "PAWL_RUN_DELETED" });
+    },
+  );
 });
 
 describe("a kernel that dies while it ends", () => {

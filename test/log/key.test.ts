@@ -86,6 +86,7 @@ const cases: readonly Case[] = [
     chunkNumber: number32,
   }),
   caseOf("tombstone", keys.tombstoneKey, { partition, namespace: text, runIdHash: hash32 }),
+  caseOf("sweep", keys.sweepKey, { partition, runNumber: number64 }),
 ];
 
 function caseOf<K extends InPartition>(

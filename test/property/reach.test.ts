@@ -58,6 +58,8 @@ describe("the sequences of these tests", () => {
       "checkpointSealed",
       "namespaceCreated",
       "currentVersionChanged",
+      "retentionChanged",
+      "runPurged",
     ];
     expect([...answered].toSorted()).toEqual(["accepted", "published", "refused"]);
     expect([...events, ...never].toSorted()).toEqual(allEvents.toSorted());
@@ -114,6 +116,10 @@ const allEvents = [
   "proposalEnded",
   "namespaceCreated",
   "currentVersionChanged",
+  "retentionChanged",
+  "runPurged",
+  "runDeleted",
+  "legalHoldChanged",
   "signalReceived",
   "obligationMade",
   "obligationSettled",

@@ -18,6 +18,7 @@ import { type Recovery, recover } from "@pawl/server/kernel/storage/recovery.js"
 import { StoredRuns } from "@pawl/server/kernel/storage/run-reader.js";
 import { SetAside } from "@pawl/server/kernel/storage/set-aside.js";
 import { StartUp } from "@pawl/server/kernel/storage/start-up.js";
+import { Tombstones } from "@pawl/server/kernel/tombstones.js";
 import { MemoryDisk, type MemoryStoreOptions } from "@pawl/server/log/memory-store.js";
 import { genesisPuts } from "@pawl/server/log/meta.js";
 import { openDataFolder } from "@pawl/server/log/open-store.js";
@@ -78,6 +79,7 @@ export class TestKernel {
   readonly ready: Promise<void>;
   readonly lists: Lists;
   readonly history: HistoryReader;
+  readonly tombstones: Tombstones;
   /** The error that ended it. */
   failure: Error | undefined;
 
@@ -94,8 +96,12 @@ export class TestKernel {
     const committer = new Committer(store, { epoch }, recovery.head);
     const { residency, runs } = this;
     const setAside = new SetAside({ store, fence: { epoch }, partition });
+    this.tombstones = new Tombstones({
+      ...{ store, partition, areAny: recovery.areTombstones, now: () => this.loop.clock.now() },
+    });
+    const { tombstones } = this;
     const checkpointer = new Checkpointer({
-      ...{ store, fence: { epoch }, recovery, residency, timers, setAside },
+      ...{ store, fence: { epoch }, recovery, residency, timers, setAside, tombstones },
       ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
     });
     this.checkpointer = checkpointer;
@@ -109,6 +115,8 @@ export class TestKernel {
         }),
         nextRunNumber: recovery.nextRunNumber,
         currentVersion: recovery.versions.current,
+        retentionOf: recovery.retentions.of,
+        tombstones: this.tombstones,
         observe: { clock, meter: noMeter },
         admit: () => undefined,
         isLagging: () => checkpointer.isLagging(),

@@ -20,7 +20,8 @@ export function isAttemptOver(rejection: Rejection): boolean {
   return (
     rejection.reason === "PAWL_LEASE_LOST" ||
     rejection.reason === "PAWL_RUN_OVER" ||
-    rejection.reason === "PAWL_RUN_NOT_FOUND"
+    rejection.reason === "PAWL_RUN_NOT_FOUND" ||
+    rejection.reason === "PAWL_RUN_DELETED"
   );
 }
 

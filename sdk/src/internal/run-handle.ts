@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type RunResult,
   RunStatus,
@@ -16,7 +17,16 @@ import type {
   RunPlan,
 } from "../plan-versions.js";
 import type { Published, PublishedInfo, Query } from "../queries.js";
-import type { EndAnswer, EndOptions, Run, RunEvent, WaitOptions, WatchOptions } from "../run.js";
+import type {
+  DeleteAnswer,
+  DeleteOptions,
+  EndAnswer,
+  EndOptions,
+  Run,
+  RunEvent,
+  WaitOptions,
+  WatchOptions,
+} from "../run.js";
 import type { Schema } from "../schema.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "../task-change.js";
 import type { Update, UpdateOptions } from "../updates.js";
@@ -116,6 +126,16 @@ export class RunHandle<Output> implements Run<Output> {
     const { api } = this.#core;
     const request = this.#endRequest(options);
     return callUnary((call) => api.runs.terminateRun(request, call), this.#core.unary());
+  }
+
+  async delete({ dryRun = false, ...options }: DeleteOptions = {}): Promise<DeleteAnswer> {
+    const { api } = this.#core;
+    const request = { ...this.#endRequest(options), dryRun };
+    const { existing, tombstoneUntil } = await callUnary(
+      (call) => api.runs.deleteRun(request, call),
+      this.#core.unary(),
+    );
+    return { existing, tombstoneUntil: tombstoneUntil && timestampDate(tombstoneUntil) };
   }
 
   async signal(

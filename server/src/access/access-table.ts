@@ -49,6 +49,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.RunService/ReadOutput": readers,
   "pawl.v1.RunService/CancelRun": within("client", "operator", "admin"),
   "pawl.v1.RunService/TerminateRun": operators,
+  "pawl.v1.RunService/DeleteRun": operators,
   "pawl.v1.RunService/PauseRun": operators,
   "pawl.v1.RunService/ResumeRun": operators,
   "pawl.v1.RunService/ChangeTask": operators,
@@ -113,6 +114,9 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.AdminService/ListCurrentVersions": readers,
   "pawl.v1.AdminService/SetCredentialPolicy": within("admin"),
   "pawl.v1.AdminService/GetCredentialPolicy": everyRole,
+  "pawl.v1.AdminService/GetRetention": readers,
+  "pawl.v1.AdminService/SetRetention": within("admin"),
+  "pawl.v1.AdminService/SetLegalHold": within("admin"),
 
   "grpc.health.v1.Health/Check": open,
   "grpc.health.v1.Health/List": open,

@@ -40,6 +40,10 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
     "plan revise order-7 plan.json --expect 2 --reason 'the bank wants two signatures'",
   ],
   "plan hash": ["plan hash plan.json"],
+  "run delete": [
+    "run delete order-7 --dry-run",
+    "run delete order-7 --reason 'asked for by the customer'",
+  ],
   "task show": ["task show order-7 pay"],
   "task now": ["task now order-7 pay --reason 'the bank is back'"],
   "task complete": [
@@ -82,6 +86,13 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
     "namespace credentials default redact",
   ],
   "namespace list": ["namespace list"],
+  "namespace retention show": ["namespace retention show"],
+  "namespace retention set": [
+    "namespace retention set --completed 30d --failed 90d --tombstones 365d",
+    "namespace retention set --completed forever --namespace shop",
+  ],
+  "hold begin": ["hold begin order-7 --reason 'case 4711'", "hold begin --namespace shop"],
+  "hold end": ["hold end order-7 --reason 'case 4711 is closed'"],
   "version set": ["version set order.ship 2", "version set order.ship 2 --expected-version 1"],
   "version remove": ["version remove order.ship"],
   "version show": ["version show order.ship"],

@@ -73,10 +73,13 @@ function commandLineError(
 
 /** `help run start` means `run start --help`; commander itself reads only one word behind `help`. */
 function helpWords(program: Command, args: readonly string[]): string[] {
-  const [first, group = "", name = "", ...more] = args;
-  const found = childOf(program, group);
-  if (first !== "help" || more.length > 0 || found === undefined) return [...args];
-  return childOf(found, name) === undefined ? [...args] : [group, name, "--help"];
+  const [first, ...words] = args;
+  if (first !== "help" || words.length < 2) return [...args];
+  let command: Command | undefined = program;
+  for (const word of words) {
+    command = command === undefined ? undefined : childOf(command, word);
+  }
+  return command === undefined ? [...args] : [...words, "--help"];
 }
 
 function childOf(command: Command, word: string): Command | undefined {

@@ -77,6 +77,18 @@ const steps: Readonly<Record<string, Steps>> = {
   PAWL_ROLLBACKS_RECORDED: () => [
     "Do what may have to be undone in a workflow that is called, and await it before the run continues as new.",
   ],
+  PAWL_RUN_DELETED: () => ["Use another id for new work: nothing of a deleted run is served."],
+  PAWL_OPERATION_DELETED: () => [
+    "Use another key for new work: its effect happened, and what was recorded of it is gone.",
+  ],
+  PAWL_LEGAL_HOLD: (f) => [
+    "Have whoever may do so end the hold: pawl hold end.",
+    f.command("namespace retention show"),
+  ],
+  PAWL_RUN_NEEDED: (f) => [
+    "Delete it when what the message names needs it no more.",
+    f.command("reviews list"),
+  ],
   PAWL_RUN_EXISTS: () => ["Use another id, or start without --on-existing refuse."],
   PAWL_RUN_NOT_FOUND: (f) => [f.command("run list")],
   PAWL_RUN_OVER: (f) => [

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addApprovalsCommands } from "./commands/approvals.js";
 import { addDemo } from "./commands/demo.js";
 import { addDoctor, type Doctor } from "./commands/doctor.js";
+import { addHoldCommands } from "./commands/hold.js";
 import { addInbox } from "./commands/inbox.js";
 import { addInfo } from "./commands/info.js";
 import { addInputsCommands } from "./commands/inputs.js";
@@ -58,6 +59,7 @@ export function buildProgram(
   addSignal(program, context);
   addInfo(program, context);
   addNamespaceCommands(program, context);
+  addHoldCommands(program, context);
   addVersionCommands(program, context);
   addTokenCommands(program, context);
   addExamples(program);

@@ -1,5 +1,6 @@
 import { applyCallEvent } from "./apply/calls.js";
 import { CorruptHistory } from "./apply/corrupt.js";
+import { applyLegalHoldChanged, applyRunDeleted } from "./apply/deletion.js";
 import type { ApplyHooks } from "./apply/hooks.js";
 import { applyInputAnswered } from "./apply/inputs.js";
 import {
@@ -103,7 +104,7 @@ export function emptyLedger(): MutableRun {
  * @throws CorruptHistory when the event does not fit the state.
  */
 export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: ApplyHooks): void {
-  if (meta.number !== run.eventCount + 1) {
+  if (meta.number !== run.eventCount + 1 || run.deletion !== undefined) {
     throw new CorruptHistory(
       `event ${run.eventCount + 1} of run "${run.runId}"`,
       `it is event ${meta.number}`,
@@ -255,7 +256,15 @@ function applyToRun(
     case "reportCameLate":
       applyReportCameLate(run, body.value);
       break;
+    case "runDeleted":
+      applyRunDeleted(run, body.value, meta);
+      break;
+    case "legalHoldChanged":
+      applyLegalHoldChanged(run, body.value, meta);
+      break;
     case "runStarted":
+    case "runPurged":
+    case "retentionChanged":
     case "storeCreated":
     case "checkpointSealed":
     case "epochBegan":

@@ -22,6 +22,8 @@ const words: Readonly<Record<string, string>> = {
   LeaseTask: "an attempt",
   EndChild: "the end of a child run",
   RevisePlan: "a revision of its plan",
+  DeleteRun: "a deletion",
+  ChangeLegalHold: "a change of its legal hold",
 };
 
 /** The words for a command, by its kind. A phrase that is no kind stays. */

@@ -1,3 +1,4 @@
+import type { ChangeLegalHold, DeleteRun } from "./command/deletion-commands.js";
 import type { EndChild, MakeObligation, SettleObligation } from "./command/obligation-commands.js";
 import type {
   IntendOperation,
@@ -40,6 +41,7 @@ import type {
   SuspendTask,
 } from "./command/wait-commands.js";
 
+export type { ChangeLegalHold, DeleteRun } from "./command/deletion-commands.js";
 export type {
   EndChild,
   MakeObligation,
@@ -135,4 +137,6 @@ export type Command =
   | MakeObligation
   | SettleObligation
   | EndChild
-  | RevisePlan;
+  | RevisePlan
+  | DeleteRun
+  | ChangeLegalHold;

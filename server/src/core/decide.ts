@@ -5,6 +5,8 @@ import { decideChangeTask } from "./decide/change-task.js";
 import { decideEndChild } from "./decide/children.js";
 import { decideContinueRun } from "./decide/continue-run.js";
 import { decideDecideProposal } from "./decide/decide-proposal.js";
+import { decideDeletion } from "./decide/delete-run.js";
+import { deletedRun } from "./decide/deletion-refusals.js";
 import { decideEndLease } from "./decide/end-lease.js";
 import {
   decideExpireProposals,
@@ -30,7 +32,7 @@ import { decideSendSignal } from "./decide/send-signal.js";
 import { decideSettleObligation } from "./decide/settle-obligation.js";
 import { decideStartRun } from "./decide/start-run.js";
 import { decideDeclareWaits, decideSuspendTask } from "./decide/suspend-task.js";
-import type { Decision } from "./decision.js";
+import { type Decision, reject } from "./decision.js";
 import type { Run } from "./state.js";
 
 /**
@@ -42,7 +44,13 @@ export function decide(
   command: Exclude<Command, StartRun>,
   ctx: DecideContext,
 ): Decision {
+  if (run.deletion !== undefined && command.kind !== "DeleteRun") {
+    return reject(deletedRun(run, run.deletion));
+  }
   switch (command.kind) {
+    case "DeleteRun":
+    case "ChangeLegalHold":
+      return decideDeletion(run, command, ctx);
     case "LeaseTask":
       return decideLeaseTask(run, command);
     case "EndLease":

@@ -95,6 +95,8 @@ export const limits = {
   leaseMsMax: 86_400_000,
   /** Longest timeout of a task: 10 years. */
   timeoutMsMax: 315_360_000_000,
+  /** Longest time for which something is kept, but for ever: 100 years. */
+  keepMsMax: 3_153_600_000_000,
   /** Default grace after cancellation. */
   cancelGraceMsDefault: 10_000,
   /** Default attempts in all. */

@@ -20,6 +20,10 @@ export type RejectionReason =
   | "PAWL_FINGERPRINT_CONFLICT"
   | "PAWL_RUN_EXISTS"
   | "PAWL_NO_CURRENT_VERSION"
+  | "PAWL_RUN_DELETED"
+  | "PAWL_OPERATION_DELETED"
+  | "PAWL_LEGAL_HOLD"
+  | "PAWL_RUN_NEEDED"
   | "PAWL_STALE_VERSION"
   | "PAWL_STALE_INTENT"
   | "PAWL_LEASE_LOST"
@@ -93,6 +97,29 @@ export type RejectionDetail =
   | {
       readonly case: "runExists";
       readonly value: { runId: string; incarnation: number; status: string };
+    }
+  | {
+      readonly case: "deleted";
+      readonly value: {
+        entity: string;
+        id: string;
+        deletedAtMs: number;
+        tombstoneUntilMs: number;
+      };
+    }
+  | {
+      readonly case: "held";
+      readonly value: {
+        entity: string;
+        id: string;
+        principal: string;
+        reason: string;
+        atMs: number;
+      };
+    }
+  | {
+      readonly case: "needed";
+      readonly value: { id: string; by: string; name: string; untilMs: number };
     }
   | {
       readonly case: "dataLoss";

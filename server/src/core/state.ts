@@ -1,5 +1,10 @@
 import type { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
-import type { ObligationSourceShape, RunDeadlineShape } from "@pawl/proto/log/v1/event_wire.js";
+import type {
+  LegalHoldShape,
+  ObligationSourceShape,
+  RunDeadlineShape,
+} from "@pawl/proto/log/v1/event_wire.js";
+import type { DeletionRowShape } from "@pawl/proto/log/v1/row_wire.js";
 
 import type { FailureShape } from "@pawl/proto/v1/failure_wire.js";
 
@@ -75,6 +80,10 @@ export interface MutableRun {
   cancelReason: string;
   /** Who paused it, when and why; undefined while it is not paused. */
   pause: RunPause | undefined;
+  /** That it is deleted; undefined while it is not. */
+  deletion: DeletionRowShape | undefined;
+  /** Who holds it, when and why; undefined: nobody does. */
+  legalHold: LegalHoldShape | undefined;
   failure: FailureShape | undefined;
   /** Number of events applied: the number of the last one. */
   eventCount: number;

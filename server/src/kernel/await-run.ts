@@ -1,7 +1,7 @@
 import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import type { Loop } from "./loop.js";
-import { type ReplyTo, type Target, targetNotFound, unavailable } from "./outcome.js";
+import { type ReplyTo, refuseDeleted, type Target, unavailable } from "./outcome.js";
 
 /** See `KernelApi.awaitRun`. */
 export function awaitRun(loop: Loop, target: Target, to: ReplyTo): { cancel(): void } {
@@ -65,8 +65,10 @@ function awaitWith(
     if (found === undefined) {
       loop.answer(to.receiver, to.tag, {
         accepted: false,
-        rejection: targetNotFound(target),
+        rejection: loop.absent(target),
       });
+    } else if (found.run.deletion !== undefined) {
+      loop.answer(to.receiver, to.tag, { accepted: false, rejection: refuseDeleted(found.run) });
     } else if (!awaiting.isThere(found.run)) {
       waitsFor = found.number;
       awaiting.begin(found.number);

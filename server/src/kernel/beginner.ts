@@ -8,11 +8,12 @@ import type { MutableRun } from "../core/state.js";
 import type { Decider } from "./decider.js";
 import type { FaultLog } from "./fault-log.js";
 import type { OpenWork } from "./open-work.js";
-import { type Outcome, type Target, targetNotFound } from "./outcome.js";
+import type { Outcome, Target } from "./outcome.js";
 import type { PlanCache } from "./plan-cache.js";
 import type { Residency } from "./residency.js";
 import { nothingStored, Resident } from "./resident.js";
 import type { RunNumbers } from "./run-numbers.js";
+import type { Tombstones } from "./tombstones.js";
 import type { Turns } from "./turns.js";
 
 /** What beginning an aggregate needs of the loop. */
@@ -24,6 +25,8 @@ export interface BeginnerParts {
   readonly faults: FaultLog;
   readonly plans: PlanCache;
   readonly numbers: RunNumbers;
+  /** What is left of what was deleted. */
+  readonly tombstones: Tombstones;
   /** Asked before a new aggregate is made: why it must be refused now, or undefined. */
   readonly admit: () => Rejection | undefined;
 }
@@ -45,7 +48,10 @@ export class Beginner {
     if (opensLedger && target.kind === "ledger") {
       return this.#openLedger(target, command, caller);
     }
-    return { accepted: false, rejection: targetNotFound(target) };
+    const gone = command.kind === "DeleteRun" ? this.#parts.tombstones.gone(target) : undefined;
+    return gone === undefined
+      ? { accepted: false, rejection: this.#parts.tombstones.absent(target) }
+      : { accepted: true, reply: { existing: true }, ...gone };
   }
 
   #startRun(target: Target, command: StartRun, caller: Caller): Outcome {
@@ -53,8 +59,12 @@ export class Beginner {
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
+    const admitted = this.#parts.tombstones.admit(target, command);
+    if (!("kind" in admitted)) {
+      return { accepted: false, rejection: admitted };
+    }
     const context = this.#parts.decider.contextFor(caller);
-    return this.#begin(target, decideStartRun(undefined, command, context), context.nowMs);
+    return this.#begin(target, decideStartRun(undefined, admitted, context), context.nowMs);
   }
 
   #openLedger(
@@ -66,8 +76,12 @@ export class Beginner {
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
     }
+    const admitted = this.#parts.tombstones.admit(target, command);
+    if (!("kind" in admitted)) {
+      return { accepted: false, rejection: admitted };
+    }
     const context = this.#parts.decider.contextFor(caller);
-    return this.#begin(target, decide(emptyLedgerState, command, context), context.nowMs);
+    return this.#begin(target, decide(emptyLedgerState, admitted, context), context.nowMs);
   }
 
   /** Makes an aggregate from the decision that begins it. */

@@ -30,6 +30,9 @@ export const CRASH_POINTS = [
   // Content that no event came to name is removed.
   "sweep:before",
   "sweep:after",
+  // Rows of a deleted run are removed; then the row that says that there may be some.
+  "purge:before",
+  "purge:after",
   // Old segments are removed from the front of the log.
   "trim:before",
   "trim:after",

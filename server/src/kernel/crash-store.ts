@@ -1,4 +1,4 @@
-import { blobKey, segmentKey } from "../log/key.js";
+import { blobKey, runKey, segmentKey, sweepKey } from "../log/key.js";
 import type {
   Fence,
   KeyRange,
@@ -64,13 +64,18 @@ export class CrashStore implements Store {
   }
 }
 
-/** What a batch of rows is for: it removes segments, keeps content, removes content, or else is (a part of) a checkpoint. */
-function pointsOf({ puts, ranges }: RowsWrite): readonly [CrashPoint, CrashPoint] {
+/** What a batch of rows is for: it removes segments, keeps content, removes a deleted run, removes content, or else is (a part of) a checkpoint. */
+function pointsOf({ puts, deletes, ranges }: RowsWrite): readonly [CrashPoint, CrashPoint] {
   if (ranges.some(({ gte }) => gte[0] === segmentKey.kind)) {
     return ["trim:before", "trim:after"];
   }
   if (puts.some(({ key }) => key[0] === blobKey.kind)) {
     return ["blob:before", "blob:after"];
+  }
+  const isPurge = (key: Uint8Array | undefined): boolean =>
+    key?.[0] === runKey.kind || key?.[0] === sweepKey.kind;
+  if (puts.length === 0 && (isPurge(ranges[0]?.gte) || isPurge(deletes[0]))) {
+    return ["purge:before", "purge:after"];
   }
   return puts.length === 0
     ? ["sweep:before", "sweep:after"]

@@ -8,6 +8,7 @@ import { decide, decideStartRun } from "../core/decide.js";
 import type { Decision } from "../core/decision.js";
 import type { EventBody } from "../core/event.js";
 import type { Rejection } from "../core/rejection.js";
+import type { Retention } from "../core/retention.js";
 import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import type { FaultLog } from "./fault-log.js";
@@ -39,6 +40,8 @@ export interface DeciderParts {
   readonly admit: () => Rejection | undefined;
   /** The version of a workflow's code that is current; 0: none is. */
   readonly currentVersion: (namespace: string, workflow: string) => number;
+  /** How long a namespace keeps what. */
+  readonly retentionOf: (namespace: string) => Retention;
   /** Has a receiver released with the turn that gathers. */
   readonly register: (receiver: Receiver) => void;
 }
@@ -61,6 +64,7 @@ export class Decider {
       runNumber: 0,
       standingOf: localStanding,
       currentVersion: parts.currentVersion,
+      retentionOf: parts.retentionOf,
       random: () => parts.random.fraction(),
       sha256,
     };
@@ -156,9 +160,9 @@ export class Decider {
       this.#applyEach(resident, events, nowMs);
     }
     if (!this.#parts.lookers.isEmpty) {
-      this.#parts.lookers.look(resident.number, resident.run, (receiver) =>
-        this.#parts.register(receiver),
-      );
+      const { number, run } = resident;
+      const tell = run.deletion === undefined ? "look" : "deleted";
+      this.#parts.lookers[tell](number, run, (receiver) => this.#parts.register(receiver));
     }
     if (this.#closed.length > 0) {
       for (const closed of this.#closed.splice(0)) {

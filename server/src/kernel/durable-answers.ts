@@ -1,5 +1,5 @@
 import type { Loop } from "./loop.js";
-import { RejectionError, type Target, targetNotFound } from "./outcome.js";
+import { RejectionError, refuseDeleted, type Target } from "./outcome.js";
 import type { Resident } from "./resident.js";
 
 /** Answers from the pending state, each given once that is durable. */
@@ -26,9 +26,14 @@ export class DurableAnswers {
       this.requireWorking();
       const found = this.#loop.find(target);
       if (found === undefined) {
-        throw new RejectionError(targetNotFound(target));
+        throw new RejectionError(this.#loop.absent(target));
       }
       if (!(found instanceof Promise)) {
+        const { run } = found;
+        if (run.deletion !== undefined) {
+          // Its deletion may not be durable yet.
+          throw await this.whenDurable(() => new RejectionError(refuseDeleted(run)));
+        }
         return found;
       }
       await found;

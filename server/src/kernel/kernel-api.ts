@@ -7,11 +7,13 @@ import type { IsServed } from "../core/view/why.js";
 import type { ChainPoint } from "../log/segment.js";
 import type { CredentialPolicyChange } from "./change-credential-policy.js";
 import type { VersionChange } from "./change-current-version.js";
+import type { RetentionChange, RetentionChanged } from "./change-retention.js";
 import type { CredentialPolicyEntry } from "./credential-policies.js";
 import type { CurrentVersionEntry } from "./current-versions.js";
 import type { NamespaceEntry } from "./namespaces.js";
 import type { Outcome, Receiver, ReplyTo, Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
+import type { RetentionEntry } from "./retentions.js";
 import type { CompactStatus } from "./storage/compactor.js";
 import type { EventProof } from "./storage/event-proofs.js";
 import type { LogRetention } from "./storage/log-retention.js";
@@ -255,6 +257,12 @@ export interface KernelApi {
   getCredentialPolicy(namespace: string): Promise<CredentialPolicyEntry>;
   /** The same at once: also while a change is becoming durable, since what comes now is recorded after it. */
   readonly credentialModeIn: (namespace: string) => CredentialMode;
+  /** How long a namespace keeps what: version 0 when nobody ever said so. */
+  getRetention(namespace: string): Promise<RetentionEntry>;
+  /** Changes it, or its legal hold; resolves when it is durable. What is so already is left as it is. Rejects with RejectionError. */
+  changeRetention(change: RetentionChange, caller: Caller): Promise<RetentionChanged>;
+  /** Until when the id of a run stands that is deleted now, in ms since the Unix epoch; 0: for ever. */
+  tombstoneUntilMs(namespace: string): number;
   /** Computes an answer from the pending state of one aggregate. Rejects with RejectionError when there is none. */
   view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T>;
   /** Tells the receiver when the run has ended (`outcome` with the run), at once when it has; or that there is none. */

@@ -8,12 +8,14 @@ import type { Namespaces } from "./namespaces.js";
 import type { Timers } from "./ports.js";
 import type { PositionJudge } from "./position-judge.js";
 import type { Resident } from "./resident.js";
+import type { Retentions } from "./retentions.js";
 import type { Sessions } from "./sessions.js";
 import type { Blobs } from "./storage/blobs.js";
 import type { Checkpointer } from "./storage/checkpointer.js";
 import type { Compactor } from "./storage/compactor.js";
 import type { HistoryReader } from "./storage/history-reader.js";
 import type { Lists } from "./storage/lists.js";
+import type { RetentionKeeper } from "./storage/retention-keeper.js";
 import type { Scrubber } from "./storage/scrubber.js";
 import type { SetAside } from "./storage/set-aside.js";
 import type { StartUp } from "./storage/start-up.js";
@@ -38,10 +40,12 @@ export interface KernelParts {
   readonly timers: Timers;
   readonly startUp: StartUp;
   readonly scrubber: Scrubber;
+  readonly keeper: RetentionKeeper;
   readonly setAside: SetAside;
   readonly namespaces: Namespaces;
   readonly versions: CurrentVersions;
   readonly credentialPolicies: CredentialPolicies;
+  readonly retentions: Retentions;
   /** The store's own run: its events are those of no other. */
   readonly storeRun: Resident;
   /** Resolves when timers, ready tasks and leases of the store are all known. */

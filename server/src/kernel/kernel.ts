@@ -10,6 +10,11 @@ import type { KernelGauges } from "../observe/meter.js";
 import { awaitRun, awaitThere } from "./await-run.js";
 import { type CredentialPolicyChange, changeCredentialPolicy } from "./change-credential-policy.js";
 import { changeCurrentVersion, neverSet, type VersionChange } from "./change-current-version.js";
+import {
+  changeRetention,
+  type RetentionChange,
+  type RetentionChanged,
+} from "./change-retention.js";
 import { createNamespace } from "./create-namespace.js";
 import type { CredentialPolicyEntry } from "./credential-policies.js";
 import type { CurrentVersionEntry } from "./current-versions.js";
@@ -39,6 +44,7 @@ import { NamedLeases } from "./named-leases.js";
 import { defaultNamespace, type NamespaceEntry } from "./namespaces.js";
 import { goingAway, type Outcome, RejectionError, type ReplyTo, type Target } from "./outcome.js";
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
+import type { RetentionEntry } from "./retentions.js";
 import type { EventProof } from "./storage/event-proofs.js";
 import { Watches } from "./watches.js";
 
@@ -154,6 +160,18 @@ export class Kernel implements KernelApi {
 
   readonly credentialModeIn = (namespace: string): CredentialMode =>
     this.#parts.credentialPolicies.modeIn(namespace);
+  getRetention(namespace: string): Promise<RetentionEntry> {
+    return this.#answers.whenDurable(() => this.#parts.retentions.get(namespace));
+  }
+
+  tombstoneUntilMs(namespace: string): number {
+    const { tombstonesMs } = this.#parts.retentions.of(namespace).keep;
+    return tombstonesMs === undefined ? 0 : this.#loop.clock.now() + tombstonesMs;
+  }
+
+  changeRetention(change: RetentionChange, caller: Caller): Promise<RetentionChanged> {
+    return changeRetention(this.#parts, this.#answers, change, caller);
+  }
 
   async view<T>(target: Target, project: (run: Run, runNumber: number) => T): Promise<T> {
     const resident = await this.#answers.load(target);
@@ -383,6 +401,7 @@ export class Kernel implements KernelApi {
     this.#parts.startUp.close();
     await this.#parts.scrubber.close();
     await this.#parts.compactor.close();
+    await this.#parts.keeper.close();
     await this.#loop.drained();
     await this.#parts.disk.close();
     await this.#parts.checkpointer.close();

@@ -1,5 +1,5 @@
 import type { Run } from "../core/state.js";
-import type { Receiver } from "./outcome.js";
+import { type Receiver, refuseDeleted } from "./outcome.js";
 import type { Waiter } from "./waiters.js";
 
 /** Someone who waits for something to be in the state of a run. */
@@ -31,6 +31,15 @@ export class Lookers {
     if (existing?.delete(looker) === true && existing.size === 0) {
       this.#byRun.delete(runNumber);
     }
+  }
+
+  /** The run is deleted: nobody finds there any more what they wait for. */
+  deleted(runNumber: number, run: Run, register: (receiver: Receiver) => void): void {
+    for (const looker of this.#byRun.get(runNumber) ?? []) {
+      register(looker.receiver);
+      looker.receiver.outcome(looker.tag, { accepted: false, rejection: refuseDeleted(run) });
+    }
+    this.#byRun.delete(runNumber);
   }
 
   /** The run has changed: tells everyone for whom it is there now; each is to be released with the turn. */

@@ -1,4 +1,5 @@
 import type { Rejection } from "../core/rejection.js";
+import type { Retention } from "../core/retention.js";
 import type { Meter } from "../observe/meter.js";
 import type { Committer } from "./committer.js";
 import type { KernelClock } from "./kernel-clock.js";
@@ -7,6 +8,7 @@ import type { Clock, Random, Timers } from "./ports.js";
 import type { PositionCodec } from "./position.js";
 import type { Residency } from "./residency.js";
 import type { Resident } from "./resident.js";
+import type { Tombstones } from "./tombstones.js";
 import type { Turn } from "./turn.js";
 
 /** What the loop is built from. */
@@ -26,6 +28,10 @@ export interface LoopParts {
   readonly admit: () => Rejection | undefined;
   /** The version of a workflow's code that is current, also while it becomes durable; 0: none is. */
   readonly currentVersion: (namespace: string, workflow: string) => number;
+  /** What is left of deleted runs. */
+  readonly tombstones: Tombstones;
+  /** How long a namespace keeps what, also while it becomes durable. */
+  readonly retentionOf: (namespace: string) => Retention;
   /** True while new aggregates must wait because the checkpointer lags too far behind. */
   readonly isLagging: () => boolean;
 }

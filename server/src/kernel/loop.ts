@@ -128,6 +128,7 @@ export class Loop {
       waiters: this.waiters,
       lookers: this.lookers,
       ...{ admit: parts.admit, currentVersion: parts.currentVersion },
+      retentionOf: parts.retentionOf,
       register: (receiver) => this.register(receiver),
     });
     this.#beginner = new Beginner({
@@ -137,8 +138,7 @@ export class Loop {
       turns: this.#turns,
       faults: this.faults,
       plans: parts.plans,
-      numbers: this.numbers,
-      admit: parts.admit,
+      ...{ numbers: this.numbers, admit: parts.admit, tombstones: parts.tombstones },
     });
   }
 
@@ -275,6 +275,16 @@ export class Loop {
   /** Finds an aggregate: in memory, absent, or a promise after which to ask again. */
   find(target: Target): Found {
     return this.#finder.find(target);
+  }
+
+  /** Why something that is not there is refused: it never was, or it was deleted. @throws StoreDamaged */
+  absent(target: Target): Rejection {
+    return this.#parts.tombstones.absent(target);
+  }
+
+  /** Why something that is not there may not begin, when it was deleted. @throws StoreDamaged */
+  buried(target: Target): Rejection | undefined {
+    return this.#parts.tombstones.refusal(target);
   }
 
   /** Decides a command on a run in memory and applies its events. */

@@ -52,6 +52,8 @@ const answers: Readonly<Partial<Record<RejectionReason, ObligationStatus>>> = {
   PAWL_TOO_LARGE: ObligationStatus.FULL,
   PAWL_RUN_EXISTS: ObligationStatus.EXISTS,
   PAWL_RUN_NOT_FOUND: ObligationStatus.NOT_FOUND,
+  PAWL_RUN_DELETED: ObligationStatus.NOT_FOUND,
+  PAWL_FINGERPRINT_CONFLICT: ObligationStatus.EXISTS,
 };
 
 /**

@@ -29,12 +29,16 @@ import { HistoryReader } from "./storage/history-reader.js";
 import { Lists } from "./storage/lists.js";
 import { keepLogRetention, type LogRetention } from "./storage/log-retention.js";
 import { type Recovery, recover } from "./storage/recovery.js";
+import { RetentionKeeper } from "./storage/retention-keeper.js";
+import { RetentionWalk } from "./storage/retention-walk.js";
 import { StoredRuns } from "./storage/run-reader.js";
 import { Scrubber, type ScrubOptions } from "./storage/scrubber.js";
 import { storeRunNumber } from "./storage/seals.js";
 import { SetAside } from "./storage/set-aside.js";
 import { StartUp } from "./storage/start-up.js";
+import { Sweeper, type SweepOptions } from "./storage/sweeper.js";
 import { readWatched, type WatchedLogParts } from "./storage/watched-log.js";
+import { Tombstones } from "./tombstones.js";
 import { WatchHub } from "./watch-hub.js";
 
 /** How to open a kernel. Everything but the store has a default: this machine's clock, timers and randomness. */
@@ -56,6 +60,8 @@ export interface OpenKernelOptions {
   readonly compact?: CompactOptions;
   readonly scrub?: ScrubOptions;
   readonly disk?: DiskOptions;
+  /** How deleted runs are removed. */
+  readonly sweep?: SweepOptions;
   /** Told of faults of the kernel's own code; default: the log alone. */
   readonly onFault?: (fault: Fault) => void;
   /** Default: silent. */
@@ -73,6 +79,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const store = new FailStopStore(options.store);
   const log = new KernelLog(options.log ?? silentLog, clock);
   const recovery = await finishEpoch(store, await recover(store, partition));
+  const { versions, retentions } = recovery;
   const { storeId, epoch } = recovery.meta.identity;
   const fence: Fence = { epoch };
   const plans = new PlanCache();
@@ -80,18 +87,19 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const residency = new Residency(runs);
   const positions = codecOf({ ...options, store }, recovery);
   const committer = new Committer(store, fence, recovery.head);
+  const fail = (error: unknown): void => loop.fail(error);
   const disk = new DiskWatch({
-    ...{ store, timers: housekeeping, onError: (error: unknown) => loop.fail(error) },
+    ...{ store, timers: housekeeping, onError: fail },
     ...(options.disk === undefined ? {} : { options: options.disk }),
   });
   const admit = (): Rejection | undefined => disk.refuseNew();
   const setAside = new SetAside({ store, fence, partition });
   const retention = await keepLogRetention(store, { partition, fence }, options.logRetention ?? {});
-  const compactor = compactorOf({ store, fence, timers: housekeeping }, options, (error) =>
-    loop.fail(error),
-  );
+  const compactor = compactorOf({ store, fence, timers: housekeeping }, options, fail);
+  const tombstones = tombstonesOf(store, recovery, () => loop.clock.now());
   const checkpointer = new Checkpointer({
     ...{ store, fence, recovery, residency, timers, setAside, retention, compactor, housekeeping },
+    tombstones,
     ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
   let watchHub: WatchHub | undefined;
@@ -101,10 +109,8 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       ...{ timers, residency, committer, positions, plans },
       clock: new KernelClock(clock, recovery.lastRecordedMs),
       observe: { clock, meter: options.meter ?? noMeter },
-      random: options.random ?? nodeRandom,
-      nextRunNumber: recovery.nextRunNumber,
-      admit,
-      currentVersion: recovery.versions.current,
+      ...{ random: options.random ?? nodeRandom, nextRunNumber: recovery.nextRunNumber, admit },
+      ...{ currentVersion: versions.current, retentionOf: retentions.of, tombstones },
       isLagging: () => checkpointer.isLagging(),
     },
     {
@@ -121,17 +127,16 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       },
     },
   );
-  store.onFailed = (error) => loop.fail(error);
+  store.onFailed = fail;
   tellFaults(loop, log, options.onFault);
   checkpointer.attach(loop, () => committer.pendingHead);
   const hold = new Hold({ store, fence, partition, loop });
   const history = new HistoryReader({
-    ...{ store, partition, residency, runs },
-    durableSequence: () => loop.durableSequence,
+    ...{ store, partition, residency, runs, durableSequence: () => loop.durableSequence },
   });
   const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
   const ready = startUp.begin();
-  ready.catch((error: unknown) => loop.fail(error));
+  ready.catch(fail);
   log.timeBegins(loop.clock.now(), recovery.lastRecordedMs);
   log.opened({ storeId, epoch, sequence: recovery.head.sequence }, ready);
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
@@ -140,7 +145,8 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
     ...{ compactor, watchHub, setAside, storeEpoch: epoch, openWorkKnown: ready },
     scrubber: scrubberOf({ ...options, store }, loop, ready),
-    sessions: new Sessions(loop, recovery.versions.current),
+    keeper: keeperOf(options, { store, loop, checkpointer, compactor, recovery, runs, ready }),
+    sessions: new Sessions(loop, versions.current),
     positions: judgeOf({ positions, store, partition, hold }, loop),
     lists: new Lists({
       ...{ store, partition, residency, runs, ready },
@@ -156,10 +162,57 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
 function storeStateOf({
   namespaces,
   versions,
+  retentions,
   credentialPolicies,
   storeRun,
-}: Recovery): Pick<KernelParts, "namespaces" | "versions" | "credentialPolicies" | "storeRun"> {
-  return { namespaces, versions, credentialPolicies, storeRun };
+}: Recovery): Pick<
+  KernelParts,
+  "namespaces" | "versions" | "retentions" | "credentialPolicies" | "storeRun"
+> {
+  return { namespaces, versions, retentions, credentialPolicies, storeRun };
+}
+
+/** What has deleted runs removed, and what is due deleted; it begins when all that is open is known. */
+function keeperOf(options: OpenKernelOptions, parts: KeeperOf): RetentionKeeper {
+  const { partition = 0, sweep } = options;
+  const { store, loop, checkpointer, compactor, recovery, runs, ready } = parts;
+  const timers = options.housekeeping ?? options.timers ?? nodeTimers;
+  const { storeRun, retentions, meta } = recovery;
+  const sweeper = new Sweeper({
+    ...{ store, partition, timers, loop, storeRun, compactor },
+    fence: { epoch: meta.identity.epoch },
+    horizonSequence: () => checkpointer.horizon.sequence,
+    ...(sweep === undefined ? {} : { options: sweep }),
+  });
+  const isLagging = (): boolean => checkpointer.isLagging();
+  const walk = new RetentionWalk({
+    ...{ store, partition, loop, runs, retentions, sweeper, isLagging },
+  });
+  const keeper = new RetentionKeeper({ loop, timers, sweeper, walk });
+  checkpointer.onBuried = () => keeper.sweepSoon();
+  void ready.then(
+    () => keeper.start(),
+    () => {
+      // What failed has failed the store, and `onFailed` tells it.
+    },
+  );
+  return keeper;
+}
+
+function tombstonesOf(store: Store, recovery: Recovery, now: () => number): Tombstones {
+  const { partition, areTombstones } = recovery;
+  return new Tombstones({ store, partition, areAny: areTombstones, now });
+}
+
+/** What a keeper is made with. */
+interface KeeperOf {
+  readonly store: Store;
+  readonly loop: Loop;
+  readonly checkpointer: Checkpointer;
+  readonly compactor: Compactor;
+  readonly recovery: Recovery;
+  readonly runs: StoredRuns;
+  readonly ready: Promise<void>;
 }
 
 function compactorOf(
@@ -213,6 +266,7 @@ function scrubberOf(options: OpenKernelOptions, loop: Loop, ready: Promise<void>
     ...{ store, partition, timers },
     now: () => loop.clock.now(),
     durableSequence: () => loop.durableSequence,
+    isGone: (runNumber) => loop.residency.isGone(runNumber),
     found: ({ runNumber }, error) => {
       loop.faults.record(runNumber, "scrub", error);
       if (runNumber !== storeRunNumber) {

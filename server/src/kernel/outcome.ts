@@ -1,3 +1,4 @@
+import { deletedRun } from "../core/decide/deletion-refusals.js";
 import type { Reply } from "../core/decision.js";
 import { notFound, type Rejection } from "../core/rejection.js";
 import type { Run } from "../core/state.js";
@@ -71,6 +72,14 @@ export function targetNotFound(target: Target): Rejection {
     case "number":
       return notFound("run", `${target.number}`);
   }
+}
+
+/** Refusal of a run that is deleted. */
+export function refuseDeleted(run: Run): Rejection {
+  return deletedRun(
+    run,
+    run.deletion ?? { atMs: 0, tombstoneUntilMs: 0, reason: "", principal: "" },
+  );
 }
 
 /** Refusal of what is stored and not as it was written, when that is what an error says; undefined for any other. */

@@ -1,4 +1,5 @@
 import { StoreDamaged } from "../log/store-errors.js";
+import { NumberSet } from "./number-set.js";
 import type { Resident } from "./resident.js";
 
 /**
@@ -59,6 +60,28 @@ export class Residency {
     this.#byName.delete(nameOf(resident));
   }
 
+  /** Runs whose rows are being removed, or were, in this process; undefined while there are none. */
+  #gone: NumberSet | undefined;
+
+  /** The rows of a deleted run are about to be removed: it is not there from now on. False: it is being read, or has something newer; ask again. */
+  leave(number: number): boolean {
+    const resident = this.#byNumber.get(number);
+    if (this.#loading.has(number) || resident?.isDirty === true) {
+      return false;
+    }
+    if (resident !== undefined) {
+      this.evict(resident);
+    }
+    this.#gone ??= new NumberSet();
+    this.#gone.add(number);
+    return true;
+  }
+
+  /** True for a run whose rows are being removed, or were, in this process. */
+  isGone(number: number): boolean {
+    return this.#gone?.has(number) === true;
+  }
+
   /** Sets a damaged run aside: from now on asking for it throws. */
   setAside(number: number, damage: StoreDamaged): void {
     if (!this.#damaged.has(number)) {
@@ -108,6 +131,9 @@ export class Residency {
   /** A run by number: in memory, or read now. */
   find(number: number): Found {
     this.#requireWhole(number);
+    if (this.#gone?.has(number) === true) {
+      return undefined;
+    }
     const resident = this.#byNumber.get(number);
     if (resident !== undefined) {
       resident.lastUsed = ++this.#tick;

@@ -28,7 +28,8 @@
  * | 25 | owed | runNumber u64, number u32 | row or empty |
  * | 26 | operation key | namespace, keyHash 32 bytes | row |
  * | 30 | blob chunk | runNumber u64, contentHash 32 bytes, chunkNumber u32 | row |
- * | 31 | tombstone (reserved) | namespace, runIdHash 32 bytes | row |
+ * | 31 | tombstone | namespace, runIdHash 32 bytes | row |
+ * | 32 | sweep | runNumber u64 | row |
  */
 
 import { type InPartition, type KeyCodec, keyCodec, rangeOfPrefix } from "./key-codec.js";
@@ -196,11 +197,14 @@ export const blobKey: KeyCodec<BlobKey> = keyCodec(0x30, {
   contentHash: sha256Field,
   chunkNumber: u32,
 });
-/** Reserved for what remains of a deleted run. */
+/** What remains of a deleted run, or operation of scope NAMESPACE. */
 export const tombstoneKey: KeyCodec<TombstoneKey> = keyCodec(0x31, {
   namespace: text,
   runIdHash: sha256Field,
 });
+
+/** A deleted run of which rows may be left. */
+export const sweepKey: KeyCodec<RunKey> = keyCodec(0x32, { runNumber: u64 });
 
 /** Every kind there is, in key order. The table above in a form that code can walk. */
 export const KINDS: readonly KindInfo[] = [
@@ -227,6 +231,7 @@ export const KINDS: readonly KindInfo[] = [
   kindInfo("operation key", operationKeyKey, "row", false),
   kindInfo("blob chunk", blobKey, "row", true),
   kindInfo("tombstone", tombstoneKey, "row", false),
+  kindInfo("sweep", sweepKey, "row", false),
 ];
 
 /** All keys of one partition, of whatever kind. One range per kind, since the kind comes first. */

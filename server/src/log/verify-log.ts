@@ -18,11 +18,18 @@ import {
 import { chunkKey, KINDS, type KindInfo, rangeOfKind, segmentKey } from "./key.js";
 import type { StoreMeta } from "./meta.js";
 import { readRow } from "./row.js";
-import { type ChainPoint, chainPointOf, readSegment, type Segment, verifyLink } from "./segment.js";
+import {
+  type ChainPoint,
+  chainPointOf,
+  type EventSlice,
+  readSegment,
+  type Segment,
+  verifyLink,
+} from "./segment.js";
 import type { RowPut, Store } from "./store.js";
 import { damageIn, StoreDamaged, StoreFailed } from "./store-errors.js";
 import { readPages } from "./store-scan.js";
-import { storeSlicesOf, verifySeals } from "./verify-seals.js";
+import { GoneRuns, isBeingSwept, storeSlicesOf, verifySeals } from "./verify-seals.js";
 
 /** What is being checked. */
 export type VerifyStage = "log" | "history" | "rows";
@@ -112,6 +119,7 @@ class Verification {
   readonly #pageContainers: number;
   readonly #pageRows: number;
   readonly #counts = { segments: 0, events: 0, chunks: 0, rows: 0, bytes: 0 };
+  readonly #gone = new GoneRuns();
   #stage: VerifyStage = "log";
   #problems = 0;
   #head: ChainPoint;
@@ -179,8 +187,8 @@ class Verification {
         if (chunk.runNumber !== runNumber) point = CHUNK_ORIGIN;
         runNumber = chunk.runNumber;
         yield* this.#checkAll([
-          () => verifyChunkLink(point, chunk),
-          () => chunk.runNumber > 0 || verifySeals(this.#store, this.#partition, chunk.slices()),
+          () => this.#verifyLink(point, chunk),
+          () => chunk.runNumber > 0 || this.#verifySeals(chunk.slices()),
           () => this.#visitor.chunk?.(chunk),
         ]);
         point = chunkPointOf(chunk);
@@ -188,6 +196,21 @@ class Verification {
         this.#counts.bytes += row.value.byteLength;
       }
       yield this.#progress();
+    }
+    for (const damage of this.#gone.unexplained(this.#store, this.#partition)) {
+      yield this.problem(damage);
+    }
+  }
+
+  #verifySeals(slices: Iterable<EventSlice>): void {
+    verifySeals(this.#store, this.#partition, { slices, gone: this.#gone });
+  }
+
+  /** Of a deleted run the first chunks go first. */
+  #verifyLink(point: ChunkPoint, chunk: Chunk): void {
+    const { runNumber } = chunk;
+    if (!isBeingSwept(this.#store, { partition: this.#partition, runNumber })) {
+      verifyChunkLink(point, chunk);
     }
   }
 
@@ -244,7 +267,7 @@ class Verification {
     return this.#checkAll([
       () => previous === undefined || verifyLink(previous, segment),
       () => checkHorizon(this.#meta.horizon, segment),
-      () => verifySeals(this.#store, this.#partition, storeSlicesOf(segment)),
+      () => this.#verifySeals(storeSlicesOf(segment)),
       () => this.#visitor.segment?.(segment),
     ]);
   }

@@ -90,6 +90,9 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
       return { kind: "CancelRun", expectedVersion: versionOf(run, move), reason: "enough" };
     case "terminate":
       return { kind: "TerminateRun", expectedVersion: versionOf(run, move), reason: "now" };
+    case "hold":
+    case "delete":
+      return deletionOf(run, move.verb, move);
     case "resolve":
       return resolutionOf(run, move);
     case "propose":
@@ -99,6 +102,14 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "expire":
       return approvalOf(run, move.verb, move);
   }
+}
+
+/** What keeps a run, or deletes it. */
+function deletionOf(run: Run, verb: "hold" | "delete", move: Move): Exclude<Command, StartRun> {
+  const order = { expectedVersion: versionOf(run, move), reason: "asked for" };
+  return verb === "hold"
+    ? { kind: "ChangeLegalHold", ...order, held: move.pick % 3 === 0 }
+    : { kind: "DeleteRun", ...order, dryRun: move.pick === 1, whenDue: move.pick === 2 };
 }
 
 /** The pause of a run, with offers that no worker is said to have taken. */

@@ -33,6 +33,8 @@ const verbs = [
   "expire",
   "expireRun",
   "revise",
+  "hold",
+  "delete",
 ] as const;
 /** What a move does. */
 export type Verb = (typeof verbs)[number];
@@ -87,6 +89,8 @@ const weights: Readonly<Record<Verb, number>> = {
   expire: 2,
   expireRun: 2,
   revise: 4,
+  hold: 1,
+  delete: 2,
 };
 
 function moveArbitrary(allowed: readonly Verb[]): fc.Arbitrary<Move> {

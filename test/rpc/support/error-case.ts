@@ -26,6 +26,10 @@ export interface World {
   readonly proposalFingerprint: Uint8Array;
   readonly approvedProposalId: string;
   readonly withdrawnProposalId: string;
+  /** A run that is deleted, one that is held, and one that ended with an effect of which nobody knows. */
+  readonly deletedRunId: string;
+  readonly heldRunId: string;
+  readonly unsureRunId: string;
 }
 
 /** A call that is refused as a whole. */

@@ -1,4 +1,5 @@
 import { OnExisting, RunService } from "@pawl/proto/v1/run_service_pb.js";
+import { deletionCases } from "./deletion-cases.js";
 import { type Case, long, noRun, refused } from "./error-case.js";
 import { json, oneTask } from "./fixtures.js";
 
@@ -175,6 +176,7 @@ export const runCases: readonly Case[] = [
     expectedVersion: 77,
   })),
   refused(run.terminateRun, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
+  ...deletionCases,
   refused(run.getHistory, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.getHistory, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: long })),
   refused(run.getRecoveryReport, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),

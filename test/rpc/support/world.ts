@@ -1,3 +1,4 @@
+import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { ApprovalService } from "@pawl/proto/v1/approval_service_pb.js";
 import { SinkKind } from "@pawl/proto/v1/operation_pb.js";
 import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
@@ -17,6 +18,7 @@ const { method: reviews } = ReviewService;
 
 /** Makes what the cases refer to. */
 export async function buildWorld(client: RpcClient): Promise<World> {
+  const deletions = await makeDeletions(client);
   const open = await leasedRun(client, "open");
   const done = await leasedRun(client, "done");
   await complete(client, done, "finished");
@@ -41,7 +43,34 @@ export async function buildWorld(client: RpcClient): Promise<World> {
   await client.unary(runs.pauseRun, { runId: "paused" });
   const proposals = await makeProposals(client, open);
   const { key } = answer.value;
-  return { open, done, stopping, paused, key, reviewId, resolvedReviewId, ...proposals };
+  return {
+    open,
+    done,
+    stopping,
+    paused,
+    key,
+    reviewId,
+    resolvedReviewId,
+    ...proposals,
+    ...deletions,
+  };
+}
+
+/** A run that is deleted, one that is held, and one that ended with an effect of which nobody knows. */
+async function makeDeletions(
+  client: RpcClient,
+): Promise<Pick<World, "deletedRunId" | "heldRunId" | "unsureRunId">> {
+  for (const runId of ["deleted", "held"]) {
+    await complete(client, await leasedRun(client, runId), "finished");
+  }
+  await client.unary(runs.deleteRun, { runId: "deleted" });
+  await client.unary(AdminService.method.setLegalHold, { runId: "held", held: true });
+  const unsure = await leasedRun(client, "unsure");
+  await client.unary(ops.intendOperation, {
+    ...{ holder: leaseRef(unsure), intentId: "i1", operation: operation("pay") },
+  });
+  await client.unary(runs.terminateRun, { runId: "unsure" });
+  return { deletedRunId: "deleted", heldRunId: "held", unsureRunId: "unsure" };
 }
 
 type Proposals = Pick<

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/rejection.proto.
  */
 export const file_pawl_v1_rejection: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIkAKE0NyZWRlbnRpYWxJblBheWxvYWQSDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRIMCgRydWxlGAMgASgJImsKFFByZWRlY2Vzc29yVW5zZXR0bGVkEhUKDW9wZXJhdGlvbl9rZXkYASABKAkSDgoGc3RhdHVzGAIgASgJEhQKDHBsYW5fdmVyc2lvbhgDIAEoDRIWCg5yZXRyeV9hZnRlcl9tcxgEIAEoDSLyBQoJUmVqZWN0aW9uEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWludmFsaWRfZmllbGQYAyABKAsyFS5wYXdsLnYxLkludmFsaWRGaWVsZEgAEiYKCW5vdF9mb3VuZBgEIAEoCzIRLnBhd2wudjEuTm90Rm91bmRIABI8ChRmaW5nZXJwcmludF9jb25mbGljdBgFIAEoCzIcLnBhd2wudjEuRmluZ2VycHJpbnRDb25mbGljdEgAEi4KDXN0YWxlX3ZlcnNpb24YBiABKAsyFS5wYXdsLnYxLlN0YWxlVmVyc2lvbkgAEigKCmxlYXNlX2xvc3QYByABKAsyEi5wYXdsLnYxLkxlYXNlTG9zdEgAEjgKEmlsbGVnYWxfdHJhbnNpdGlvbhgIIAEoCzIaLnBhd2wudjEuSWxsZWdhbFRyYW5zaXRpb25IABIpCgpvdmVybG9hZGVkGAkgASgLMhMucGF3bC52MS5PdmVybG9hZGVkSAASLgoNc3RvcmVfcmV3b3VuZBg8IAEoCzIVLnBhd2wudjEuU3RvcmVSZXdvdW5kSAASJgoJZGF0YV9sb3NzGD0gASgLMhEucGF3bC52MS5EYXRhTG9zc0gAEiwKDG5vdF9lbnRpdGxlZBgtIAEoCzIULnBhd2wudjEuTm90RW50aXRsZWRIABI2ChFwZXJtaXNzaW9uX2RlbmllZBg5IAEoCzIZLnBhd2wudjEuUGVybWlzc2lvbkRlbmllZEgAEigKCnJ1bl9leGlzdHMYNiABKAsyEi5wYXdsLnYxLlJ1bkV4aXN0c0gAEj0KFWNyZWRlbnRpYWxfaW5fcGF5bG9hZBheIAEoCzIcLnBhd2wudjEuQ3JlZGVudGlhbEluUGF5bG9hZEgAEj4KFXByZWRlY2Vzc29yX3Vuc2V0dGxlZBhRIAEoCzIdLnBhd2wudjEuUHJlZGVjZXNzb3JVbnNldHRsZWRIAEIICgZkZXRhaWxiBnByb3RvMw");
+  fileDesc("ChdwYXdsL3YxL3JlamVjdGlvbi5wcm90bxIHcGF3bC52MSI/CgxJbnZhbGlkRmllbGQSDQoFZmllbGQYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJIiYKCE5vdEZvdW5kEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCSJmChNGaW5nZXJwcmludENvbmZsaWN0Eg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIQCghyZWNvcmRlZBgDIAEoDBIQCghyZWNlaXZlZBgEIAEoDBIPCgdkaWZmZXJzGAUgASgJIkAKDFN0YWxlVmVyc2lvbhIOCgZlbnRpdHkYASABKAkSEAoIZXhwZWN0ZWQYAiABKA0SDgoGYWN0dWFsGAMgASgNIkkKCUxlYXNlTG9zdBIMCgRoZWxkGAEgASgNEg8KB2N1cnJlbnQYAiABKA0SDgoGc3RhdHVzGAMgASgJEg0KBWNhdXNlGAQgASgJIlMKEUlsbGVnYWxUcmFuc2l0aW9uEg4KBmVudGl0eRgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHY29tbWFuZBgDIAEoCRINCgVsZWdhbBgEIAMoCSItCgpPdmVybG9hZGVkEhAKCHJlc291cmNlGAEgASgJEg0KBWJvdW5kGAIgASgJIlIKDFN0b3JlUmV3b3VuZBIWCg5wb3NpdGlvbl9lcG9jaBgBIAEoDRITCgtzdG9yZV9lcG9jaBgCIAEoDRIVCg1rZXB0X3NlcXVlbmNlGAMgASgEIkMKCERhdGFMb3NzEh0KFWFja25vd2xlZGdlZF9zZXF1ZW5jZRgBIAEoBBIYChBkdXJhYmxlX3NlcXVlbmNlGAIgASgEIlMKC05vdEVudGl0bGVkEhEKCXByaW5jaXBhbBgBIAEoCRINCgVyb2xlcxgCIAMoCRIMCgRmcm9tGAMgAygJEhQKDGlzX3JlcXVlc3RlchgEIAEoCCJXChBQZXJtaXNzaW9uRGVuaWVkEg4KBm1ldGhvZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEg0KBXJvbGVzGAQgAygJIkAKCVJ1bkV4aXN0cxIOCgZydW5faWQYASABKAkSEwoLaW5jYXJuYXRpb24YAiABKA0SDgoGc3RhdHVzGAMgASgJIkAKE0NyZWRlbnRpYWxJblBheWxvYWQSDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRIMCgRydWxlGAMgASgJImsKFFByZWRlY2Vzc29yVW5zZXR0bGVkEhUKDW9wZXJhdGlvbl9rZXkYASABKAkSDgoGc3RhdHVzGAIgASgJEhQKDHBsYW5fdmVyc2lvbhgDIAEoDRIWCg5yZXRyeV9hZnRlcl9tcxgEIAEoDSJYCgdEZWxldGVkEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIVCg1kZWxldGVkX2F0X21zGAMgASgBEhoKEnRvbWJzdG9uZV91bnRpbF9tcxgEIAEoASJUCgRIZWxkEg4KBmVudGl0eRgBIAEoCRIKCgJpZBgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSDgoGcmVhc29uGAQgASgJEg0KBWF0X21zGAUgASgBIkAKBk5lZWRlZBIKCgJpZBgBIAEoCRIKCgJieRgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCHVudGlsX21zGAQgASgBItkGCglSZWplY3Rpb24SDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNaW52YWxpZF9maWVsZBgDIAEoCzIVLnBhd2wudjEuSW52YWxpZEZpZWxkSAASJgoJbm90X2ZvdW5kGAQgASgLMhEucGF3bC52MS5Ob3RGb3VuZEgAEjwKFGZpbmdlcnByaW50X2NvbmZsaWN0GAUgASgLMhwucGF3bC52MS5GaW5nZXJwcmludENvbmZsaWN0SAASLgoNc3RhbGVfdmVyc2lvbhgGIAEoCzIVLnBhd2wudjEuU3RhbGVWZXJzaW9uSAASKAoKbGVhc2VfbG9zdBgHIAEoCzISLnBhd2wudjEuTGVhc2VMb3N0SAASOAoSaWxsZWdhbF90cmFuc2l0aW9uGAggASgLMhoucGF3bC52MS5JbGxlZ2FsVHJhbnNpdGlvbkgAEikKCm92ZXJsb2FkZWQYCSABKAsyEy5wYXdsLnYxLk92ZXJsb2FkZWRIABIuCg1zdG9yZV9yZXdvdW5kGDwgASgLMhUucGF3bC52MS5TdG9yZVJld291bmRIABImCglkYXRhX2xvc3MYPSABKAsyES5wYXdsLnYxLkRhdGFMb3NzSAASLAoMbm90X2VudGl0bGVkGC0gASgLMhQucGF3bC52MS5Ob3RFbnRpdGxlZEgAEjYKEXBlcm1pc3Npb25fZGVuaWVkGDkgASgLMhkucGF3bC52MS5QZXJtaXNzaW9uRGVuaWVkSAASKAoKcnVuX2V4aXN0cxg2IAEoCzISLnBhd2wudjEuUnVuRXhpc3RzSAASPQoVY3JlZGVudGlhbF9pbl9wYXlsb2FkGF4gASgLMhwucGF3bC52MS5DcmVkZW50aWFsSW5QYXlsb2FkSAASPgoVcHJlZGVjZXNzb3JfdW5zZXR0bGVkGFEgASgLMh0ucGF3bC52MS5QcmVkZWNlc3NvclVuc2V0dGxlZEgAEiMKB2RlbGV0ZWQYWSABKAsyEC5wYXdsLnYxLkRlbGV0ZWRIABIdCgRoZWxkGFogASgLMg0ucGF3bC52MS5IZWxkSAASIQoGbmVlZGVkGFsgASgLMg8ucGF3bC52MS5OZWVkZWRIAEIICgZkZXRhaWxiBnByb3RvMw");
 
 /**
  * A value was outside its bound or ill-formed.
@@ -533,6 +533,139 @@ export const PredecessorUnsettledSchema: GenMessage<PredecessorUnsettled> = /*@_
   messageDesc(file_pawl_v1_rejection, 13);
 
 /**
+ * It was deleted.
+ *
+ * @generated from message pawl.v1.Deleted
+ */
+export type Deleted = Message<"pawl.v1.Deleted"> & {
+  /**
+   * What kind of thing: `run` or `operation`.
+   *
+   * @generated from field: string entity = 1;
+   */
+  entity: string;
+
+  /**
+   * Its id, or key.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * When it was deleted, in ms since the Unix epoch.
+   *
+   * @generated from field: double deleted_at_ms = 3;
+   */
+  deletedAtMs: number;
+
+  /**
+   * Until when its id, or key, cannot begin again, in ms since the Unix epoch. 0: for ever.
+   *
+   * @generated from field: double tombstone_until_ms = 4;
+   */
+  tombstoneUntilMs: number;
+};
+
+/**
+ * Describes the message pawl.v1.Deleted.
+ * Use `create(DeletedSchema)` to create a new message.
+ */
+export const DeletedSchema: GenMessage<Deleted> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 14);
+
+/**
+ * It is held: nobody may delete it.
+ *
+ * @generated from message pawl.v1.Held
+ */
+export type Held = Message<"pawl.v1.Held"> & {
+  /**
+   * What is held: `run` or `namespace`.
+   *
+   * @generated from field: string entity = 1;
+   */
+  entity: string;
+
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Who holds it, as the connection proved.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * Why.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Since when, in ms since the Unix epoch.
+   *
+   * @generated from field: double at_ms = 5;
+   */
+  atMs: number;
+};
+
+/**
+ * Describes the message pawl.v1.Held.
+ * Use `create(HeldSchema)` to create a new message.
+ */
+export const HeldSchema: GenMessage<Held> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 15);
+
+/**
+ * Something needs the run.
+ *
+ * @generated from message pawl.v1.Needed
+ */
+export type Needed = Message<"pawl.v1.Needed"> & {
+  /**
+   * Id of the run; the key of an operation of scope NAMESPACE.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * What needs it: `review`, `obligation`, `child` or `approvals`.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Its name, for people. May be empty.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Until when, in ms since the Unix epoch. 0: nobody knows.
+   *
+   * @generated from field: double until_ms = 4;
+   */
+  untilMs: number;
+};
+
+/**
+ * Describes the message pawl.v1.Needed.
+ * Use `create(NeededSchema)` to create a new message.
+ */
+export const NeededSchema: GenMessage<Needed> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_rejection, 16);
+
+/**
  * Why a command was refused. Nothing was changed by it.
  *
  * Items of a batch carry it in their results. A call that fails as a whole ends with a gRPC status whose details (the trailer `grpc-status-details-bin`, a
@@ -673,6 +806,30 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
      */
     value: PredecessorUnsettled;
     case: "predecessorUnsettled";
+  } | {
+    /**
+     * It was deleted.
+     *
+     * @generated from field: pawl.v1.Deleted deleted = 89;
+     */
+    value: Deleted;
+    case: "deleted";
+  } | {
+    /**
+     * It is held.
+     *
+     * @generated from field: pawl.v1.Held held = 90;
+     */
+    value: Held;
+    case: "held";
+  } | {
+    /**
+     * Something needs it.
+     *
+     * @generated from field: pawl.v1.Needed needed = 91;
+     */
+    value: Needed;
+    case: "needed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -681,5 +838,5 @@ export type Rejection = Message<"pawl.v1.Rejection"> & {
  * Use `create(RejectionSchema)` to create a new message.
  */
 export const RejectionSchema: GenMessage<Rejection> = /*@__PURE__*/
-  messageDesc(file_pawl_v1_rejection, 14);
+  messageDesc(file_pawl_v1_rejection, 17);
 

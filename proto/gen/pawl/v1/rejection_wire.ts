@@ -943,6 +943,238 @@ export function decodePredecessorUnsettled(bytes: Uint8Array): PredecessorUnsett
   return readPredecessorUnsettled(r, r.limit);
 }
 
+/** A plain `pawl.v1.Deleted`; its fields are described in rejection_pb.ts. */
+export interface DeletedShape {
+  entity: string;
+  id: string;
+  deletedAtMs: number;
+  tombstoneUntilMs: number;
+}
+
+/** Appends the fields of a `pawl.v1.Deleted`. */
+export function writeDeleted(w: WireWriter, m: DeletedShape): void {
+  if (m.entity !== "") {
+    w.tag(10);
+    w.string(m.entity);
+  }
+  if (m.id !== "") {
+    w.tag(18);
+    w.string(m.id);
+  }
+  if (!Object.is(m.deletedAtMs, 0)) {
+    w.tag(25);
+    w.double(m.deletedAtMs);
+  }
+  if (!Object.is(m.tombstoneUntilMs, 0)) {
+    w.tag(33);
+    w.double(m.tombstoneUntilMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.Deleted` up to `end`, which is the reader's limit. */
+export function readDeleted(r: WireReader, end: number): DeletedShape {
+  let entity: string = "";
+  let id: string = "";
+  let deletedAtMs: number = 0;
+  let tombstoneUntilMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        entity = r.string();
+        break;
+      case 18:
+        id = r.string();
+        break;
+      case 25:
+        deletedAtMs = r.double();
+        break;
+      case 33:
+        tombstoneUntilMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    entity,
+    id,
+    deletedAtMs,
+    tombstoneUntilMs,
+  };
+}
+
+/** Encodes a `pawl.v1.Deleted` into bytes of its own. */
+export function encodeDeleted(m: DeletedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeDeleted(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.Deleted`; its bytes fields are views of `bytes`. */
+export function decodeDeleted(bytes: Uint8Array): DeletedShape {
+  const r = new WireReader(bytes);
+  return readDeleted(r, r.limit);
+}
+
+/** A plain `pawl.v1.Held`; its fields are described in rejection_pb.ts. */
+export interface HeldShape {
+  entity: string;
+  id: string;
+  principal: string;
+  reason: string;
+  atMs: number;
+}
+
+/** Appends the fields of a `pawl.v1.Held`. */
+export function writeHeld(w: WireWriter, m: HeldShape): void {
+  if (m.entity !== "") {
+    w.tag(10);
+    w.string(m.entity);
+  }
+  if (m.id !== "") {
+    w.tag(18);
+    w.string(m.id);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+  if (m.reason !== "") {
+    w.tag(34);
+    w.string(m.reason);
+  }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(41);
+    w.double(m.atMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.Held` up to `end`, which is the reader's limit. */
+export function readHeld(r: WireReader, end: number): HeldShape {
+  let entity: string = "";
+  let id: string = "";
+  let principal: string = "";
+  let reason: string = "";
+  let atMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        entity = r.string();
+        break;
+      case 18:
+        id = r.string();
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      case 34:
+        reason = r.string();
+        break;
+      case 41:
+        atMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    entity,
+    id,
+    principal,
+    reason,
+    atMs,
+  };
+}
+
+/** Encodes a `pawl.v1.Held` into bytes of its own. */
+export function encodeHeld(m: HeldShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeHeld(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.Held`; its bytes fields are views of `bytes`. */
+export function decodeHeld(bytes: Uint8Array): HeldShape {
+  const r = new WireReader(bytes);
+  return readHeld(r, r.limit);
+}
+
+/** A plain `pawl.v1.Needed`; its fields are described in rejection_pb.ts. */
+export interface NeededShape {
+  id: string;
+  by: string;
+  name: string;
+  untilMs: number;
+}
+
+/** Appends the fields of a `pawl.v1.Needed`. */
+export function writeNeeded(w: WireWriter, m: NeededShape): void {
+  if (m.id !== "") {
+    w.tag(10);
+    w.string(m.id);
+  }
+  if (m.by !== "") {
+    w.tag(18);
+    w.string(m.by);
+  }
+  if (m.name !== "") {
+    w.tag(26);
+    w.string(m.name);
+  }
+  if (!Object.is(m.untilMs, 0)) {
+    w.tag(33);
+    w.double(m.untilMs);
+  }
+}
+
+/** Reads the fields of a `pawl.v1.Needed` up to `end`, which is the reader's limit. */
+export function readNeeded(r: WireReader, end: number): NeededShape {
+  let id: string = "";
+  let by: string = "";
+  let name: string = "";
+  let untilMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        id = r.string();
+        break;
+      case 18:
+        by = r.string();
+        break;
+      case 26:
+        name = r.string();
+        break;
+      case 33:
+        untilMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    id,
+    by,
+    name,
+    untilMs,
+  };
+}
+
+/** Encodes a `pawl.v1.Needed` into bytes of its own. */
+export function encodeNeeded(m: NeededShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeNeeded(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.v1.Needed`; its bytes fields are views of `bytes`. */
+export function decodeNeeded(bytes: Uint8Array): NeededShape {
+  const r = new WireReader(bytes);
+  return readNeeded(r, r.limit);
+}
+
 /** A plain `pawl.v1.Rejection`; its fields are described in rejection_pb.ts. */
 export interface RejectionShape {
   reason: string;
@@ -962,6 +1194,9 @@ export interface RejectionShape {
     | { case: "runExists"; value: RunExistsShape }
     | { case: "credentialInPayload"; value: CredentialInPayloadShape }
     | { case: "predecessorUnsettled"; value: PredecessorUnsettledShape }
+    | { case: "deleted"; value: DeletedShape }
+    | { case: "held"; value: HeldShape }
+    | { case: "needed"; value: NeededShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -1067,6 +1302,27 @@ export function writeRejection(w: WireWriter, m: RejectionShape): void {
       w.end(at);
       break;
     }
+    case "deleted": {
+      w.tag(714);
+      const at = w.begin();
+      writeDeleted(w, m.detail.value);
+      w.end(at);
+      break;
+    }
+    case "held": {
+      w.tag(722);
+      const at = w.begin();
+      writeHeld(w, m.detail.value);
+      w.end(at);
+      break;
+    }
+    case "needed": {
+      w.tag(730);
+      const at = w.begin();
+      writeNeeded(w, m.detail.value);
+      w.end(at);
+      break;
+    }
     case "credentialInPayload": {
       w.tag(754);
       const at = w.begin();
@@ -1141,6 +1397,18 @@ export function readRejection(r: WireReader, end: number): RejectionShape {
         break;
       case 650:
         detail = { case: "predecessorUnsettled", value: readPredecessorUnsettled(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 714:
+        detail = { case: "deleted", value: readDeleted(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 722:
+        detail = { case: "held", value: readHeld(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 730:
+        detail = { case: "needed", value: readNeeded(r, r.enter()) };
         r.leave(end);
         break;
       case 754:

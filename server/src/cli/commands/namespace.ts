@@ -10,10 +10,13 @@ import { addKernelOptions, type KernelOptions } from "../options.js";
 import { LIMIT_MAX, readList } from "../paging.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
 import { addCredentialPolicyCommand } from "./namespace-credentials.js";
+import { addNamespaceRetention } from "./namespace-retention.js";
 
 /** `pawl namespace …`. */
 export function addNamespaceCommands(program: Command, context: CliContext): void {
-  const group = program.command("namespace").description("create and list namespaces");
+  const group = program
+    .command("namespace")
+    .description("create and list namespaces, and say how long they keep what");
   const create = group
     .command("create")
     .argument("<name>", "its name; it is never removed")
@@ -22,6 +25,7 @@ export function addNamespaceCommands(program: Command, context: CliContext): voi
     withKernel(context, options, (session) => createNamespace(session, name)),
   );
   addCredentialPolicyCommand(group, context);
+  addNamespaceRetention(group, context);
   const list = group.command("list").description("list the namespaces that you may see");
   addKernelOptions(list).action((options: KernelOptions) => withKernel(context, options, listAll));
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.js";
+import { addRunDelete } from "./run-delete.js";
 import { addRunCancel, addRunTerminate } from "./run-end.js";
 import { addRunHistory } from "./run-history.js";
 import { addRunList } from "./run-list.js";
@@ -17,7 +18,9 @@ export function addRunCommands(
   context: CliContext,
   setExitCode: (code: number) => void,
 ): void {
-  const group = program.command("run").description("start, read, watch, pause and end runs");
+  const group = program
+    .command("run")
+    .description("start, read, watch, pause, end and delete runs");
   addRunStart(group, context);
   addRunShow(group, context);
   addRunList(group, context);
@@ -30,4 +33,5 @@ export function addRunCommands(
   addRunResume(group, context);
   addRunCancel(group, context);
   addRunTerminate(group, context);
+  addRunDelete(group, context);
 }

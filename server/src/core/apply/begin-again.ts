@@ -28,7 +28,7 @@ export function beginAgain(
     run.leaseVersionBase,
   );
   const { namespace, runId, workflow, fingerprint, version, proposals, proposalsByKey } = run;
-  const { obligations, openObligations, openChildren, parent } = run;
+  const { obligations, openObligations, openChildren, parent, legalHold } = run;
   const { incarnation, meta } = begun;
   for (const proposal of proposals) {
     proposal.operation = undefined; // What consumed it is in the history.
@@ -37,7 +37,7 @@ export function beginAgain(
     forgetMade(obligation);
   }
   Object.assign(run, emptyRun(plan), {
-    ...{ obligations, openObligations, openChildren, parent },
+    ...{ obligations, openObligations, openChildren, parent, legalHold },
     ...{ namespace, runId, workflow, fingerprint, leaseVersionBase, proposals, proposalsByKey },
     proposalBase: proposals.length,
     incarnation,

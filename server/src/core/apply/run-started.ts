@@ -34,7 +34,8 @@ export function applyRunStarted(
   run.codeVersion = event.codeVersion;
   run.startedAtMs = meta.atMs;
   run.eventCount = meta.number;
-  run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, 0));
+  run.leaseVersionBase = event.leaseVersionBase ?? 0;
+  run.tasks = plan.tasks.map((spec) => newTask(spec, meta.atMs, run.leaseVersionBase));
   run.openTasks = plan.tasks.length;
   if (event.deadline !== undefined) {
     run.deadline = event.deadline;
@@ -82,6 +83,8 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     cancelRequestedAtMs: 0,
     cancelReason: "",
     pause: undefined,
+    deletion: undefined,
+    legalHold: undefined,
     failure: undefined,
     eventCount: 0,
     fault: "",

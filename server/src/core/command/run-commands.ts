@@ -34,6 +34,8 @@ export interface StartRun {
   readonly versionChoice?: VersionChoiceShape | undefined;
   /** The version that was chosen already, for a child, when its parent recorded it. */
   readonly codeVersion?: CodeVersionShape | undefined;
+  /** What a run that was deleted has left of the id; the kernel fills it in. Absent: no run had it. */
+  readonly after?: { readonly incarnation: number; readonly leaseVersion: number } | undefined;
 }
 
 /** A lease by task and version. */

@@ -10,12 +10,13 @@ import { deadlineOf } from "../run-timeout.js";
 import type { Run } from "../state.js";
 import { isRunOpen, runStatusName } from "../transitions.js";
 import { type StartVersion, versionOf } from "./choose-version.js";
+import { deletedRun } from "./deletion-refusals.js";
 import { restartRun } from "./restart-run.js";
 import { decideSendSignal, receivedSignal } from "./send-signal.js";
 
 /**
  * Begins a run. An existing one with another fingerprint is refused whatever the policy. Else a request that began one of its incarnations
- * is answered `existing`, and any other by its policy. Refusals, in order: fingerprint conflict, run exists, operations unsettled, overloaded, no current
+ * is answered `existing`, and any other by its policy. Refusals, in order: deleted, fingerprint conflict, run exists, operations unsettled, overloaded, no current
  * version, those of a signal beside it, which also reaches a run that exists. A run that another starts as its child exists for it only when it is that child.
  */
 export function decideStartRun(
@@ -28,6 +29,10 @@ export function decideStartRun(
     return "reason" in chosen
       ? reject(chosen)
       : accept([startedOf(command, chosen, ctx), ...signalsOf(command, ctx)]);
+  }
+  if (run.deletion !== undefined) {
+    const isSame = equalBytes(run.fingerprint, command.fingerprint);
+    return reject(isSame ? deletedRun(run, run.deletion) : conflictOf(run, command));
   }
   if (command.parent !== undefined) {
     return isChildOf(run, command.parent) ? acceptExisting() : reject(runExists(run));
@@ -61,7 +66,8 @@ function startedOf(
     value: {
       namespace: command.namespace,
       runId: command.runId,
-      incarnation: 1,
+      incarnation: (command.after?.incarnation ?? 0) + 1,
+      leaseVersionBase: command.after?.leaseVersion,
       workflow: command.workflow,
       plan: plan ?? command.plan.bytes,
       input: command.input,

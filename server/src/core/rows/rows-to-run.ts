@@ -110,6 +110,8 @@ function restoreHead(row: RunRowShape, plan: CompiledPlan | undefined): MutableR
     fault: row.fault,
     deadline: row.deadline,
     timedOut: row.timedOut,
+    deletion: row.deletion,
+    legalHold: row.legalHold,
     codeVersion: row.codeVersion,
     continued: row.continued && { startInput: undefined, ...row.continued },
   };

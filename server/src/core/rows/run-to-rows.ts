@@ -186,6 +186,8 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     parent: run.parent,
     deadline: run.deadline,
     timedOut: run.timedOut,
+    deletion: run.deletion === undefined ? undefined : { ...run.deletion },
+    legalHold: run.legalHold === undefined ? undefined : { ...run.legalHold },
     continued: run.continued === undefined ? undefined : { ...run.continued },
   };
 }

@@ -9,7 +9,7 @@ import { sha256 } from "../../log/sha256.js";
 import type { Fence, RowPut, Store } from "../../log/store.js";
 import { StoreClosed, StoreDamaged } from "../../log/store-errors.js";
 import type { Loop } from "../loop.js";
-import { RejectionError, type Target, targetNotFound } from "../outcome.js";
+import { RejectionError, refuseDeleted, type Target } from "../outcome.js";
 import type { Timers } from "../ports.js";
 import { blobMarkPut } from "./blob-marks.js";
 import { BlobSweeper } from "./blob-sweeper.js";
@@ -129,6 +129,9 @@ export class Blobs {
     for (;;) {
       const found = this.#parts.loop.find(target);
       if (!(found instanceof Promise)) {
+        if (found?.run.deletion !== undefined) {
+          throw new RejectionError(refuseDeleted(found.run));
+        }
         return found?.number ?? this.#reserve(target, mayBegin);
       }
       await found;
@@ -137,11 +140,12 @@ export class Blobs {
 
   /** What begins nothing stores nothing: else anyone could fill a disk with content of runs that do not exist, or a low one with refused starts. */
   #reserve(target: Target, mayBegin: boolean): number {
-    const refusal = mayBegin ? this.#parts.admit() : targetNotFound(target);
+    const { loop, admit } = this.#parts;
+    const refusal = mayBegin ? (loop.buried(target) ?? admit()) : loop.absent(target);
     if (refusal !== undefined) {
       throw new RejectionError(refusal);
     }
-    return this.#parts.loop.numbers.reserve(target);
+    return loop.numbers.reserve(target);
   }
 
   async #write(runNumber: number, contentHash: Uint8Array, content: Uint8Array): Promise<void> {

@@ -11,12 +11,14 @@ import { sha256 } from "../../log/sha256.js";
 import type { RowPut } from "../../log/store.js";
 import { StoreClosed, StoreFailed } from "../../log/store-errors.js";
 import type { Resident, StoredState } from "../resident.js";
+import { namesOfDeleted } from "./bury.js";
 import { indexRun } from "./index-entries.js";
 import { type AsOf, type IndexTarget, onlyProposed, writeTargetRow } from "./index-rows.js";
 import { rowsOfEarlier, storedOfPresent } from "./restarted-rows.js";
 import type { RowWriter } from "./row-writer.js";
 import { storeRunNumber } from "./seals.js";
 import { latin1Of, operationKeysOf, type RowSource, readRow } from "./stored-run.js";
+import { sweepPut, tombstonePut } from "./tombstone-rows.js";
 
 /** What a batch looks at besides the residents. */
 export type BatchSource = Pick<RowSource, "store" | "partition" | "keys">;
@@ -48,6 +50,8 @@ export class CheckpointBatch {
   bytes = 0;
   /** Bytes of the events that it saves. */
   eventBytes = 0;
+  /** How many deleted runs it buries. */
+  buried = 0;
   /** Last sequence that it saves: it must be durable before this is written. */
   lastSequence = 0;
   readonly #captured: Captured[] = [];
@@ -166,7 +170,9 @@ export class CheckpointBatch {
     const put = (key: Uint8Array, value: Uint8Array): void => this.#put(key, value);
     const rows = { runNumber, run, asOf, chunk, stored: stored.parts };
     const written = this.#rows.writeRun(rows, put);
-    if (runNumber !== storeRunNumber) {
+    if (run.deletion !== undefined) {
+      this.#bury(resident, asOf);
+    } else if (runNumber !== storeRunNumber) {
       this.#putNames(resident, asOf);
     }
     this.#captured.push({
@@ -208,6 +214,19 @@ export class CheckpointBatch {
       stored: { ...stored, chunks },
       index: { map: stored.index },
     });
+  }
+
+  /** What was deleted is found no more: its tombstone is, and what the sweep will look for. */
+  #bury(resident: Resident, asOf: AsOf): void {
+    const { run, number: runNumber } = resident;
+    const { partition } = this.#source;
+    for (const key of namesOfDeleted(this.#source, resident)) {
+      this.deletes.push(key);
+      this.bytes += key.length;
+    }
+    this.put(tombstonePut({ partition, runNumber, asOf }, run));
+    this.put(sweepPut(partition, runNumber, run, asOf));
+    this.buried++;
   }
 
   /** Rows that are written once in an incarnation: the run's name, and the keys of its operations. */

@@ -7,6 +7,7 @@ import type { LoopListener } from "../loop-parts.js";
 import type { Cancellable, Timers } from "../ports.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
+import type { Tombstones } from "../tombstones.js";
 import type { Turn } from "../turn.js";
 import { Borders } from "./borders.js";
 import { type BatchSource, CheckpointBatch, isOver } from "./checkpoint-batch.js";
@@ -34,6 +35,8 @@ export interface CheckpointerParts {
   readonly timers: Timers;
   /** Runs for which the log is kept. Default: none. */
   readonly setAside?: SetAside;
+  /** Told that there are some from now on. Default: nobody asks for any. */
+  readonly tombstones?: Pick<Tombstones, "expect">;
   readonly options?: CheckpointOptions;
   /** How much of the log the store keeps, unless the options say otherwise. Default: `logRetentionDefault`. */
   readonly retention?: LogRetention;
@@ -80,6 +83,8 @@ export class Checkpointer implements LoopListener {
   /** How many changes of current versions the last batch with their row held. */
   #savedVersions = 0;
   #savedPolicies = 0;
+  /** How many changes of what is kept the last batch with their row held. */
+  #savedRetentions = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -119,6 +124,11 @@ export class Checkpointer implements LoopListener {
       bytesMax: this.#options.residentBytesMax,
     });
   }
+
+  /** Called when the rows of deleted runs are written, and when the horizon may have passed their deletion. */
+  onBuried: () => void = () => {};
+  /** Last sequence of deleted runs whose rows are written and which the horizon may not have passed. */
+  #buriedSequence = 0;
 
   /** Up to where all runs are stored in rows. */
   get horizon(): ChainPoint {
@@ -306,6 +316,10 @@ export class Checkpointer implements LoopListener {
       this.#putNamespaces(batch);
       this.#putVersions(batch);
       this.#putPolicies(batch);
+      this.#putRetentions(batch);
+    }
+    if (batch.buried > 0) {
+      this.#parts.tombstones?.expect();
     }
     const horizon = this.#nextHorizon();
     this.#putMeta(batch, horizon);
@@ -363,6 +377,18 @@ export class Checkpointer implements LoopListener {
     }
   }
 
+  /** Likewise. */
+  #putRetentions(batch: CheckpointBatch): void {
+    const { retentions, partition } = this.#parts.recovery;
+    if (retentions.changes !== this.#savedRetentions) {
+      this.#savedRetentions = retentions.changes;
+      const row = retentions.row(partition);
+      if (row !== undefined) {
+        batch.put(row);
+      }
+    }
+  }
+
   #putMeta(batch: CheckpointBatch, horizon: ChainPoint): void {
     const { partition } = this.#parts.recovery;
     batch.put(this.#unsealed.put(batch.chunks));
@@ -408,6 +434,7 @@ export class Checkpointer implements LoopListener {
     this.#dirty.forgetTailWhenSaved();
     this.#seal(batch.chunks);
     this.relieve();
+    this.#tellBuried(batch);
     this.#trimmer.trim();
     this.#resumeStarts();
     // Behind a seal the next batch waits for the seal's turn (`unsaved`): with its events pending the store's own run could not be
@@ -415,6 +442,17 @@ export class Checkpointer implements LoopListener {
     if (this.#storeRun.pending.length === 0) {
       this.#consider();
     }
+  }
+
+  #tellBuried({ buried, lastSequence }: CheckpointBatch): void {
+    this.#buriedSequence = buried > 0 ? lastSequence : this.#buriedSequence;
+    if (this.#buriedSequence === 0) {
+      return;
+    }
+    if (this.#buriedSequence <= this.#horizon.sequence) {
+      this.#buriedSequence = 0;
+    }
+    this.onBuried();
   }
 
   /** Up to where the log may be cut: runs that are set aside have events that are in no rows. */

@@ -2,6 +2,7 @@ import type { EventSlice } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { decodeEvents } from "../decode-events.js";
 import type { StoredEvent, WatchedEvent } from "../kernel-api.js";
+import { RejectionError, refuseDeleted } from "../outcome.js";
 import type { Residency } from "../residency.js";
 import type { Resident } from "../resident.js";
 import { ChunkCursor } from "./chunk-cursor.js";
@@ -49,6 +50,9 @@ export class HistoryReader {
       const resident = await this.#load(number);
       if (resident === undefined) {
         return;
+      }
+      if (resident.run.deletion !== undefined) {
+        throw new RejectionError(refuseDeleted(resident.run));
       }
       // Without a pause between looking into memory and into the store: what a checkpoint moves is always in one of the two.
       const page = new PageOfEvents(next);

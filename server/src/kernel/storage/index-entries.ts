@@ -55,28 +55,42 @@ export interface Indexed {
 
 /** Tells a sink every index row that stands for the state as it is: how it is listed, and what is open in it. */
 export function indexRun(indexed: Indexed, sink: IndexSink): void {
-  const { run, runNumber, keys, partition } = indexed;
-  const { namespace } = run;
+  const { run, runNumber, partition } = indexed;
+  if (run.deletion !== undefined) {
+    return; // It is listed nowhere.
+  }
   let dueMs = nextExpiryMs(run) ?? Number.POSITIVE_INFINITY;
   if (run.kind === "run") {
-    // A paused run stands among the open ones as well: a run that pauses and goes on while a list of all is read would else be passed over.
-    const listed = run.status === RunStatus.PAUSED ? RunStatus.RUNNING : run.status;
-    const status = { namespace, field: listField.status, value: `${listed}` };
-    sink.entry(keys.visibility(status, runNumber, 0), empty, 0);
-    if (run.status === RunStatus.PAUSED) {
-      const paused = { namespace, field: listField.status, value: `${run.status}` };
-      sink.entry(keys.visibility(paused, runNumber, 0), empty, 0);
-    }
-    const workflow = { namespace, field: listField.workflow, value: run.workflow };
-    sink.entry(keys.visibility(workflow, runNumber, 0), empty, 0);
-    if (isRunOpen(run.status)) {
-      dueMs = Math.min(dueMs, indexTasks(indexed, sink));
-    }
+    dueMs = Math.min(dueMs, indexWhole(indexed, sink));
   }
   if (dueMs !== Number.POSITIVE_INFINITY) {
     const timer = { partition, dueMs: Math.max(0, Math.floor(dueMs)), runNumber };
     sink.entry(timerKey.encode(timer), empty, 0);
   }
+  indexParts(indexed, sink);
+}
+
+/** How a run as a whole is listed. The answer is when its first deadline is. */
+function indexWhole(indexed: Indexed, sink: IndexSink): number {
+  const { run, runNumber, keys } = indexed;
+  const { namespace } = run;
+  // A paused run stands among the open ones as well: a run that pauses and goes on while a list of all is read would else be passed over.
+  const listed = run.status === RunStatus.PAUSED ? RunStatus.RUNNING : run.status;
+  const status = { namespace, field: listField.status, value: `${listed}` };
+  sink.entry(keys.visibility(status, runNumber, 0), empty, 0);
+  if (run.status === RunStatus.PAUSED) {
+    const paused = { namespace, field: listField.status, value: `${run.status}` };
+    sink.entry(keys.visibility(paused, runNumber, 0), empty, 0);
+  }
+  const workflow = { namespace, field: listField.workflow, value: run.workflow };
+  sink.entry(keys.visibility(workflow, runNumber, 0), empty, 0);
+  return isRunOpen(run.status) ? indexTasks(indexed, sink) : Number.POSITIVE_INFINITY;
+}
+
+/** How its parts are listed. */
+function indexParts(indexed: Indexed, sink: IndexSink): void {
+  const { run, runNumber, keys } = indexed;
+  const { namespace } = run;
   for (const proposal of run.proposals) {
     indexProposal(indexed, proposal, sink);
   }

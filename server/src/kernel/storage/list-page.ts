@@ -69,7 +69,8 @@ export async function readPage<T>(
       return { items, nextPageToken: writeToken(listing.filter, last) };
     }
     const run = await reader.read(candidate.runNumber);
-    if (run !== undefined && listing.isMatch(run, candidate.number)) {
+    const isThere = run !== undefined && run.deletion === undefined;
+    if (isThere && listing.isMatch(run, candidate.number)) {
       const isOn = rows.add(() => listing.project(run, candidate.runNumber, candidate.number));
       if (!isOn && last !== undefined) {
         return { items, nextPageToken: writeToken(listing.filter, last) };
@@ -130,7 +131,11 @@ class RunCursor {
         this.#run = peeked;
         return peeked;
       }
-      await residency.find(number);
+      const found = residency.find(number);
+      if (found === undefined) {
+        return undefined; // It is being removed.
+      }
+      await found;
     }
   }
 }

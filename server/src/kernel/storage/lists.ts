@@ -243,6 +243,7 @@ export class Lists {
   findOperation(namespace: string, operationKey: string): number | undefined {
     for (const { run, number } of this.#parts.unsaved()) {
       const isThere =
+        run.deletion === undefined &&
         run.namespace === namespace &&
         (run.operationsByKey.has(operationKey) || run.proposalsByKey.has(operationKey));
       if (isThere) {
@@ -308,7 +309,7 @@ export class Lists {
     for (;;) {
       const found = this.#parts.residency.findRun(namespace, runId);
       if (!(found instanceof Promise)) {
-        return found;
+        return found?.run.deletion === undefined ? found : undefined;
       }
       await found;
     }

@@ -9,6 +9,8 @@ import { CredentialPolicies } from "../credential-policies.js";
 import { CurrentVersions } from "../current-versions.js";
 import { Namespaces } from "../namespaces.js";
 import type { Resident } from "../resident.js";
+import { Retentions } from "../retentions.js";
+import { hasTombstones } from "../tombstones.js";
 import { type EpochMark, findBegunEpoch } from "./epochs.js";
 import { decodeBody, peekEvent } from "./event-peek.js";
 import { KeyMaker } from "./key-maker.js";
@@ -35,6 +37,9 @@ export interface Recovery {
   readonly namespaces: Namespaces;
   readonly versions: CurrentVersions;
   readonly credentialPolicies: CredentialPolicies;
+  readonly retentions: Retentions;
+  /** True when something was deleted whose tombstone may be in the store. */
+  readonly areTombstones: boolean;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
   /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
@@ -68,6 +73,8 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
     ),
     versions: CurrentVersions.read(store, partition, storeSlices),
     credentialPolicies: CredentialPolicies.read(store, partition, storeSlices),
+    retentions: Retentions.read(store, partition, storeSlices),
+    areTombstones: await hasTombstones(store, partition),
     unsealed: findUnsealed(store, partition, storeSlices),
     begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,

@@ -52,6 +52,8 @@ export interface ScrubberParts {
   /** Kernel time. */
   readonly now: () => number;
   readonly durableSequence: () => number;
+  /** True for a run whose rows are being removed, or were, in this process. */
+  readonly isGone?: (runNumber: number) => boolean;
   /** Told of each finding, once. */
   readonly found: (finding: ScrubFinding, error: StoreDamaged) => void;
   readonly options?: ScrubOptions;
@@ -171,14 +173,16 @@ export class Scrubber {
     }
   }
 
-  /** A part of the log that was cut off meanwhile is no damage. */
+  /** A part of the log that was cut off meanwhile is no damage, and neither is what is missing of a deleted run. */
   #judge({ stage, firstBadSequence, damage }: VerifyProblem): void {
     const { store, partition } = this.#parts;
     const isTrimmed =
       stage === "log" &&
       firstBadSequence !== undefined &&
       firstBadSequence <= readMeta(store, partition).anchor.sequence;
-    if (!isTrimmed && damage !== undefined) {
+    const isGone =
+      damage !== undefined && this.#parts.isGone?.(runOfKey(damage.key ?? "")) === true;
+    if (!isTrimmed && !isGone && damage !== undefined) {
       this.#keep(stage, damage);
     }
   }

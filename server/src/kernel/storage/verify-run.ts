@@ -16,7 +16,7 @@ import { CorruptHistory } from "../../core/apply/corrupt.js";
 import { inlineRun, type RunRows, splitRows } from "../../core/rows/run-to-rows.js";
 import type { MutableRun } from "../../core/state.js";
 import { equalBytes, toHex } from "../../log/bytes.js";
-import { leaseKey, nameKey, operationKeyKey } from "../../log/key.js";
+import { leaseKey, nameKey, operationKeyKey, sweepKey } from "../../log/key.js";
 import type { EventSlice } from "../../log/segment.js";
 import { sha256 } from "../../log/sha256.js";
 import { StoreDamaged } from "../../log/store-errors.js";
@@ -25,6 +25,7 @@ import { readLeaseRow, readTargetRow } from "./index-rows.js";
 import { replay } from "./replay.js";
 import { emptyParts, type StoredRunRow } from "./run-rows.js";
 import { chunkAt, type RowSource, readParts } from "./stored-run.js";
+import { tombstonePut } from "./tombstone-rows.js";
 
 /** Rows that stand for a run besides its own: how many there must be of each sort. */
 export interface RowCounts {
@@ -165,6 +166,10 @@ function verifyIndex(source: RowSource, runNumber: number, run: MutableRun): Row
       },
     },
   );
+  if (run.deletion !== undefined) {
+    requireBuried(source, runNumber, run);
+    return { chunks: 0, names: 0, operationKeys: 0, index };
+  }
   let names = 0;
   if (run.kind === "run") {
     names = 1;
@@ -178,6 +183,19 @@ function verifyIndex(source: RowSource, runNumber: number, run: MutableRun): Row
     requireTarget(source, key, runNumber);
   }
   return { chunks: 0, names, operationKeys: operationKeys.size, index };
+}
+
+/** A deleted run is found by its tombstone alone, and by the sweep. */
+function requireBuried({ partition, store }: RowSource, runNumber: number, run: MutableRun): void {
+  const asOf = { event: run.eventCount, sequence: 0 };
+  for (const key of [
+    tombstonePut({ partition, runNumber, asOf }, run).key,
+    sweepKey.encode({ partition, runNumber }),
+  ]) {
+    if (store.get(key) === undefined) {
+      throw missing(runNumber, key);
+    }
+  }
 }
 
 function requireTarget({ store }: RowSource, key: Uint8Array, runNumber: number): void {

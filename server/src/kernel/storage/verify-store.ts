@@ -1,11 +1,14 @@
 import {
+  chunkKey,
   leaseKey,
   nameKey,
   operationKeyKey,
   owedKey,
   rangeOfKind,
+  rangeOfRun,
   readyKey,
   runKey,
+  sweepKey,
   timerKey,
   visibilityKey,
 } from "../../log/key.js";
@@ -109,6 +112,7 @@ class StateVerification {
       yield* this.#attempt(() => verifyTailRun(this.#source, number, slices));
     }
     if (this.problems === 0) {
+      await this.#countSwept();
       yield* this.#checkCounts();
     }
   }
@@ -140,6 +144,22 @@ class StateVerification {
     this.#told.names += counts.names;
     this.#told.operationKeys += counts.operationKeys;
     this.#told.index += counts.index;
+  }
+
+  /** What is left of the histories of deleted runs whose own rows are gone. */
+  async #countSwept(): Promise<void> {
+    const partition = this.#partition;
+    for await (const page of readPages(this.#store, rangeOfKind(sweepKey.kind, partition))) {
+      for (const { key } of page) {
+        const { runNumber } = sweepKey.decode(key);
+        if (this.#store.get(runKey.encode({ partition, runNumber })) === undefined) {
+          const range = rangeOfRun(chunkKey.kind, { partition, runNumber });
+          for await (const chunks of readPages(this.#store, range, pageRows)) {
+            this.#told.chunks += chunks.length;
+          }
+        }
+      }
+    }
   }
 
   /** Every row that should be there was found; so if there are as many as there should be, there are no others. */

@@ -5,7 +5,7 @@ import { readMeta } from "../../log/meta.js";
 import { type ChainPoint, chainPointOf, type Segment } from "../../log/segment.js";
 import type { Store } from "../../log/store.js";
 import { decodeEvents } from "../decode-events.js";
-import type { WatchedEvent } from "../kernel-api.js";
+import type { StoredEvent, WatchedEvent } from "../kernel-api.js";
 import type { Loop } from "../loop.js";
 import { RejectionError } from "../outcome.js";
 import type { Position } from "../position.js";
@@ -142,7 +142,11 @@ async function readSegmentEvents(
   for (const slice of segment.slices()) {
     const resident = await load(loop, slice.runNumber);
     if (resident !== undefined && matchesFilter(filter, resident)) {
-      events.push(...history.names.describe(resident, [...decodeEvents(slice)]));
+      // Of what is deleted that alone is told: what it was is told to nobody.
+      const isTold = (event: StoredEvent): boolean =>
+        resident.run.deletion === undefined || event.body.case === "runDeleted";
+      const told = [...decodeEvents(slice)].filter(isTold);
+      events.push(...history.names.describe(resident, told));
       bytes += slice.bytes.length;
     }
   }

@@ -10,6 +10,7 @@ import { cutText } from "../rejection-shape.js";
 import { protocolVersion, workFeatures } from "../streams/work-hello.js";
 import { getCredentialPolicy, setCredentialPolicy } from "./admin-credentials.js";
 import { createNamespace, listNamespaces } from "./admin-namespaces.js";
+import { getRetention, setLegalHold, setRetention } from "./admin-retention.js";
 import {
   getCurrentVersion,
   listCurrentVersions,
@@ -59,6 +60,9 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
     listCurrentVersions: (request) => listCurrentVersions(edge, request),
     setCredentialPolicy: (request, call) => setCredentialPolicy(edge, request, call),
     getCredentialPolicy: (request) => getCredentialPolicy(edge, request),
+    getRetention: (request) => getRetention(edge, request),
+    setRetention: (request, call) => setRetention(edge, request, call),
+    setLegalHold: (request, call) => setLegalHold(edge, request, call),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Edge } from "../edge.js";
 import type { ServiceHandlers } from "./handler.js";
 import { diffPlans, getPlan, listPlanVersions } from "./plan-read.js";
 import { revisePlan } from "./plan-revise.js";
+import { deleteRun } from "./run-delete.js";
 import { cancelRun, terminateRun } from "./run-end.js";
 import { getHistory, readBlob } from "./run-history.js";
 import { getInput, listInputs, provideInput } from "./run-input.js";
@@ -34,6 +35,7 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     pauseRun: (request, call) => pauseRun(edge, request, call),
     resumeRun: (request, call) => resumeRun(edge, request, call),
     cancelRun: (request, call) => cancelRun(edge, request, call),
+    deleteRun: (request, call) => deleteRun(edge, request, call),
     terminateRun: (request, call) => terminateRun(edge, request, call),
     revisePlan: (request, call) => revisePlan(edge, request, call),
     getPlan: (request) => getPlan(edge, request),

@@ -8,6 +8,7 @@ import type { EventBody, EventValue } from "../../core/event.js";
 import { lostLeaseCause } from "../../core/lease-cause.js";
 import { operationStatusName, runStatusName, taskStatusName } from "../../core/transitions.js";
 import type { WatchedEvent } from "../../kernel/kernel-api.js";
+import { type DeletionCase, partsOfDeletion } from "./deletion-history.js";
 import { type IncarnationCase, partsOfIncarnation } from "./incarnation-history.js";
 import { type ObligationCase, partsOfObligation } from "./obligation-history.js";
 import { partId } from "./part-id.js";
@@ -78,6 +79,11 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "signalReceived":
     case "inputAnswered":
       return partsOfRun(body);
+    case "runDeleted":
+    case "runPurged":
+    case "legalHoldChanged":
+    case "retentionChanged":
+      return partsOfDeletion(body);
     case "obligationMade":
     case "obligationSettled":
     case "childEnded":
@@ -212,7 +218,16 @@ function versionWords(codeVersion: CodeVersionShape | undefined): string {
 function partsOfTask(
   body: Exclude<
     EventBody,
-    { case: RunCase | OperationCase | ProposalCase | ObligationCase | IncarnationCase | PlanCase }
+    {
+      case:
+        | RunCase
+        | OperationCase
+        | ProposalCase
+        | ObligationCase
+        | IncarnationCase
+        | PlanCase
+        | DeletionCase;
+    }
   >,
 ): Parts {
   switch (body.case) {

@@ -10,6 +10,7 @@ import { presentPlanVersion, supersededIn } from "../../core/plan/plan-versions.
 import type { Run, RunPause } from "../../core/state.js";
 import { codeVersionOf } from "../../core/view/code-version.js";
 import { explainRun, type Standpoint } from "../../core/view/why.js";
+import { legalHoldView } from "./legal-hold-view.js";
 import { failureView, timestampView } from "./payload-view.js";
 
 /** `pawl.v1.Run` of a run's state. */
@@ -33,6 +34,7 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
     ...(codeVersion === undefined ? {} : { codeVersion }),
     ...deadlineView(run),
     ...(run.pause === undefined ? {} : { pause: pauseView(run.pause) }),
+    ...(run.legalHold === undefined ? {} : { legalHold: legalHoldView(run.legalHold) }),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(closedAt === undefined ? {} : { closedAt }),
     ...(run.failure === undefined || run.status !== RunStatus.FAILED

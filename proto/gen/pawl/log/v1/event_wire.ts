@@ -79,6 +79,10 @@ export interface EventShape {
     | { case: "credentialPolicyChanged"; value: CredentialPolicyChangedShape }
     | { case: "planRevised"; value: PlanRevisedShape }
     | { case: "reportCameLate"; value: ReportCameLateShape }
+    | { case: "runDeleted"; value: RunDeletedShape }
+    | { case: "runPurged"; value: RunPurgedShape }
+    | { case: "legalHoldChanged"; value: LegalHoldChangedShape }
+    | { case: "retentionChanged"; value: RetentionChangedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -418,10 +422,38 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "runDeleted": {
+      w.tag(754);
+      const at = w.begin();
+      writeRunDeleted(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "runPurged": {
+      w.tag(762);
+      const at = w.begin();
+      writeRunPurged(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "legalHoldChanged": {
+      w.tag(770);
+      const at = w.begin();
+      writeLegalHoldChanged(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "credentialPolicyChanged": {
       w.tag(794);
       const at = w.begin();
       writeCredentialPolicyChanged(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "retentionChanged": {
+      w.tag(874);
+      const at = w.begin();
+      writeRetentionChanged(w, m.body.value);
       w.end(at);
       break;
     }
@@ -626,8 +658,24 @@ export function readEvent(r: WireReader, end: number): EventShape {
         body = { case: "reportCameLate", value: readReportCameLate(r, r.enter()) };
         r.leave(end);
         break;
+      case 754:
+        body = { case: "runDeleted", value: readRunDeleted(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 762:
+        body = { case: "runPurged", value: readRunPurged(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 770:
+        body = { case: "legalHoldChanged", value: readLegalHoldChanged(r, r.enter()) };
+        r.leave(end);
+        break;
       case 794:
         body = { case: "credentialPolicyChanged", value: readCredentialPolicyChanged(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 874:
+        body = { case: "retentionChanged", value: readRetentionChanged(r, r.enter()) };
         r.leave(end);
         break;
       default:
@@ -651,6 +699,444 @@ export function encodeEvent(m: EventShape): Uint8Array {
 export function decodeEvent(bytes: Uint8Array): EventShape {
   const r = new WireReader(bytes);
   return readEvent(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunDeleted`; its fields are described in event_pb.ts. */
+export interface RunDeletedShape {
+  reason: string;
+  principal: string;
+  tombstoneUntilMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunDeleted`. */
+export function writeRunDeleted(w: WireWriter, m: RunDeletedShape): void {
+  if (m.reason !== "") {
+    w.tag(10);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(18);
+    w.string(m.principal);
+  }
+  if (!Object.is(m.tombstoneUntilMs, 0)) {
+    w.tag(25);
+    w.double(m.tombstoneUntilMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunDeleted` up to `end`, which is the reader's limit. */
+export function readRunDeleted(r: WireReader, end: number): RunDeletedShape {
+  let reason: string = "";
+  let principal: string = "";
+  let tombstoneUntilMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        reason = r.string();
+        break;
+      case 18:
+        principal = r.string();
+        break;
+      case 25:
+        tombstoneUntilMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    reason,
+    principal,
+    tombstoneUntilMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunDeleted` into bytes of its own. */
+export function encodeRunDeleted(m: RunDeletedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunDeleted(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunDeleted`; its bytes fields are views of `bytes`. */
+export function decodeRunDeleted(bytes: Uint8Array): RunDeletedShape {
+  const r = new WireReader(bytes);
+  return readRunDeleted(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunPurged`; its fields are described in event_pb.ts. */
+export interface RunPurgedShape {
+  runs: number[];
+}
+
+/** Appends the fields of a `pawl.log.v1.RunPurged`. */
+export function writeRunPurged(w: WireWriter, m: RunPurgedShape): void {
+  if (m.runs.length > 0) {
+    w.tag(10);
+    const at = w.begin();
+    for (const item of m.runs) w.double(item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunPurged` up to `end`, which is the reader's limit. */
+export function readRunPurged(r: WireReader, end: number): RunPurgedShape {
+  const runs: number[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        runs.push(r.double());
+        break;
+      case 10: {
+        const stop = r.openPacked();
+        while (r.pos < stop) runs.push(r.double());
+        r.closePacked(end);
+        break;
+      }
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    runs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunPurged` into bytes of its own. */
+export function encodeRunPurged(m: RunPurgedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunPurged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunPurged`; its bytes fields are views of `bytes`. */
+export function decodeRunPurged(bytes: Uint8Array): RunPurgedShape {
+  const r = new WireReader(bytes);
+  return readRunPurged(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.LegalHoldChanged`; its fields are described in event_pb.ts. */
+export interface LegalHoldChangedShape {
+  held: boolean;
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.LegalHoldChanged`. */
+export function writeLegalHoldChanged(w: WireWriter, m: LegalHoldChangedShape): void {
+  if (m.held) {
+    w.tag(8);
+    w.bool(m.held);
+  }
+  if (m.reason !== "") {
+    w.tag(18);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.LegalHoldChanged` up to `end`, which is the reader's limit. */
+export function readLegalHoldChanged(r: WireReader, end: number): LegalHoldChangedShape {
+  let held: boolean = false;
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        held = r.bool();
+        break;
+      case 18:
+        reason = r.string();
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    held,
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.LegalHoldChanged` into bytes of its own. */
+export function encodeLegalHoldChanged(m: LegalHoldChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeLegalHoldChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.LegalHoldChanged`; its bytes fields are views of `bytes`. */
+export function decodeLegalHoldChanged(bytes: Uint8Array): LegalHoldChangedShape {
+  const r = new WireReader(bytes);
+  return readLegalHoldChanged(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.LegalHold`; its fields are described in event_pb.ts. */
+export interface LegalHoldShape {
+  atMs: number;
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.LegalHold`. */
+export function writeLegalHold(w: WireWriter, m: LegalHoldShape): void {
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(9);
+    w.double(m.atMs);
+  }
+  if (m.reason !== "") {
+    w.tag(18);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(26);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.LegalHold` up to `end`, which is the reader's limit. */
+export function readLegalHold(r: WireReader, end: number): LegalHoldShape {
+  let atMs: number = 0;
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        atMs = r.double();
+        break;
+      case 18:
+        reason = r.string();
+        break;
+      case 26:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    atMs,
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.LegalHold` into bytes of its own. */
+export function encodeLegalHold(m: LegalHoldShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeLegalHold(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.LegalHold`; its bytes fields are views of `bytes`. */
+export function decodeLegalHold(bytes: Uint8Array): LegalHoldShape {
+  const r = new WireReader(bytes);
+  return readLegalHold(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.KeepTimes`; its fields are described in event_pb.ts. */
+export interface KeepTimesShape {
+  completedMs?: number | undefined;
+  failedMs?: number | undefined;
+  cancelledMs?: number | undefined;
+  terminatedMs?: number | undefined;
+  approvalsMs?: number | undefined;
+  operationsMs?: number | undefined;
+  tombstonesMs?: number | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.KeepTimes`. */
+export function writeKeepTimes(w: WireWriter, m: KeepTimesShape): void {
+  if (m.completedMs !== undefined) {
+    w.tag(9);
+    w.double(m.completedMs);
+  }
+  if (m.failedMs !== undefined) {
+    w.tag(17);
+    w.double(m.failedMs);
+  }
+  if (m.cancelledMs !== undefined) {
+    w.tag(25);
+    w.double(m.cancelledMs);
+  }
+  if (m.terminatedMs !== undefined) {
+    w.tag(33);
+    w.double(m.terminatedMs);
+  }
+  if (m.approvalsMs !== undefined) {
+    w.tag(41);
+    w.double(m.approvalsMs);
+  }
+  if (m.operationsMs !== undefined) {
+    w.tag(49);
+    w.double(m.operationsMs);
+  }
+  if (m.tombstonesMs !== undefined) {
+    w.tag(57);
+    w.double(m.tombstonesMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.KeepTimes` up to `end`, which is the reader's limit. */
+export function readKeepTimes(r: WireReader, end: number): KeepTimesShape {
+  let completedMs: number | undefined;
+  let failedMs: number | undefined;
+  let cancelledMs: number | undefined;
+  let terminatedMs: number | undefined;
+  let approvalsMs: number | undefined;
+  let operationsMs: number | undefined;
+  let tombstonesMs: number | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        completedMs = r.double();
+        break;
+      case 17:
+        failedMs = r.double();
+        break;
+      case 25:
+        cancelledMs = r.double();
+        break;
+      case 33:
+        terminatedMs = r.double();
+        break;
+      case 41:
+        approvalsMs = r.double();
+        break;
+      case 49:
+        operationsMs = r.double();
+        break;
+      case 57:
+        tombstonesMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    completedMs,
+    failedMs,
+    cancelledMs,
+    terminatedMs,
+    approvalsMs,
+    operationsMs,
+    tombstonesMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.KeepTimes` into bytes of its own. */
+export function encodeKeepTimes(m: KeepTimesShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeKeepTimes(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.KeepTimes`; its bytes fields are views of `bytes`. */
+export function decodeKeepTimes(bytes: Uint8Array): KeepTimesShape {
+  const r = new WireReader(bytes);
+  return readKeepTimes(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RetentionChanged`; its fields are described in event_pb.ts. */
+export interface RetentionChangedShape {
+  namespace: string;
+  keep?: KeepTimesShape | undefined;
+  hold?: LegalHoldShape | undefined;
+  version: number;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RetentionChanged`. */
+export function writeRetentionChanged(w: WireWriter, m: RetentionChangedShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (m.keep !== undefined) {
+    w.tag(18);
+    const at = w.begin();
+    writeKeepTimes(w, m.keep);
+    w.end(at);
+  }
+  if (m.hold !== undefined) {
+    w.tag(26);
+    const at = w.begin();
+    writeLegalHold(w, m.hold);
+    w.end(at);
+  }
+  if (m.version !== 0) {
+    w.tag(32);
+    w.varint32(m.version);
+  }
+  if (m.principal !== "") {
+    w.tag(42);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RetentionChanged` up to `end`, which is the reader's limit. */
+export function readRetentionChanged(r: WireReader, end: number): RetentionChangedShape {
+  let namespace: string = "";
+  let keep: KeepTimesShape | undefined;
+  let hold: LegalHoldShape | undefined;
+  let version: number = 0;
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 18:
+        keep = readKeepTimes(r, r.enter());
+        r.leave(end);
+        break;
+      case 26:
+        hold = readLegalHold(r, r.enter());
+        r.leave(end);
+        break;
+      case 32:
+        version = r.varint32();
+        break;
+      case 42:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    keep,
+    hold,
+    version,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RetentionChanged` into bytes of its own. */
+export function encodeRetentionChanged(m: RetentionChangedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRetentionChanged(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RetentionChanged`; its bytes fields are views of `bytes`. */
+export function decodeRetentionChanged(bytes: Uint8Array): RetentionChangedShape {
+  const r = new WireReader(bytes);
+  return readRetentionChanged(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.Label`; its fields are described in event_pb.ts. */
@@ -725,6 +1211,7 @@ export interface RunStartedShape {
   parent?: ObligationSourceShape | undefined;
   deadline?: RunDeadlineShape | undefined;
   codeVersion?: CodeVersionShape | undefined;
+  leaseVersionBase?: number | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunStarted`. */
@@ -793,6 +1280,10 @@ export function writeRunStarted(w: WireWriter, m: RunStartedShape): void {
     writeCodeVersion(w, m.codeVersion);
     w.end(at);
   }
+  if (m.leaseVersionBase !== undefined) {
+    w.tag(384);
+    w.varint32(m.leaseVersionBase);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunStarted` up to `end`, which is the reader's limit. */
@@ -811,6 +1302,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
   let parent: ObligationSourceShape | undefined;
   let deadline: RunDeadlineShape | undefined;
   let codeVersion: CodeVersionShape | undefined;
+  let leaseVersionBase: number | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -860,6 +1352,9 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
         codeVersion = readCodeVersion(r, r.enter());
         r.leave(end);
         break;
+      case 384:
+        leaseVersionBase = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -879,6 +1374,7 @@ export function readRunStarted(r: WireReader, end: number): RunStartedShape {
     parent,
     deadline,
     codeVersion,
+    leaseVersionBase,
   };
 }
 

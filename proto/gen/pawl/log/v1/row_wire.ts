@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { ChildEndedShape, HeldReturnShape, LabelShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, RunDeadlineShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readChildEnded, readHeldReturn, readLabel, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { ChildEndedShape, HeldReturnShape, LabelShape, LegalHoldShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, RetentionChangedShape, RunDeadlineShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readChildEnded, readHeldReturn, readLabel, readLegalHold, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRetentionChanged, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeLegalHold, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRetentionChanged, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { CodeVersionShape } from "../../v1/version_wire.js";
@@ -192,6 +192,8 @@ export interface RunRowShape {
   planVersions: PlanVersionRowShape[];
   planVersionCount: number;
   taskCount: number;
+  deletion?: DeletionRowShape | undefined;
+  legalHold?: LegalHoldShape | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -444,6 +446,18 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(584);
     w.varint32(m.taskCount);
   }
+  if (m.deletion !== undefined) {
+    w.tag(666);
+    const at = w.begin();
+    writeDeletionRow(w, m.deletion);
+    w.end(at);
+  }
+  if (m.legalHold !== undefined) {
+    w.tag(674);
+    const at = w.begin();
+    writeLegalHold(w, m.legalHold);
+    w.end(at);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RunRow` up to `end`, which is the reader's limit. */
@@ -501,6 +515,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   const planVersions: PlanVersionRowShape[] = [];
   let planVersionCount: number = 0;
   let taskCount: number = 0;
+  let deletion: DeletionRowShape | undefined;
+  let legalHold: LegalHoldShape | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -681,6 +697,14 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 584:
         taskCount = r.varint32();
         break;
+      case 666:
+        deletion = readDeletionRow(r, r.enter());
+        r.leave(end);
+        break;
+      case 674:
+        legalHold = readLegalHold(r, r.enter());
+        r.leave(end);
+        break;
       default:
         r.skip(tag);
     }
@@ -739,6 +763,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     planVersions,
     planVersionCount,
     taskCount,
+    deletion,
+    legalHold,
   };
 }
 
@@ -753,6 +779,342 @@ export function encodeRunRow(m: RunRowShape): Uint8Array {
 export function decodeRunRow(bytes: Uint8Array): RunRowShape {
   const r = new WireReader(bytes);
   return readRunRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.DeletionRow`; its fields are described in row_pb.ts. */
+export interface DeletionRowShape {
+  atMs: number;
+  tombstoneUntilMs: number;
+  reason: string;
+  principal: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.DeletionRow`. */
+export function writeDeletionRow(w: WireWriter, m: DeletionRowShape): void {
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(9);
+    w.double(m.atMs);
+  }
+  if (!Object.is(m.tombstoneUntilMs, 0)) {
+    w.tag(17);
+    w.double(m.tombstoneUntilMs);
+  }
+  if (m.reason !== "") {
+    w.tag(26);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(34);
+    w.string(m.principal);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.DeletionRow` up to `end`, which is the reader's limit. */
+export function readDeletionRow(r: WireReader, end: number): DeletionRowShape {
+  let atMs: number = 0;
+  let tombstoneUntilMs: number = 0;
+  let reason: string = "";
+  let principal: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 9:
+        atMs = r.double();
+        break;
+      case 17:
+        tombstoneUntilMs = r.double();
+        break;
+      case 26:
+        reason = r.string();
+        break;
+      case 34:
+        principal = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    atMs,
+    tombstoneUntilMs,
+    reason,
+    principal,
+  };
+}
+
+/** Encodes a `pawl.log.v1.DeletionRow` into bytes of its own. */
+export function encodeDeletionRow(m: DeletionRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeDeletionRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.DeletionRow`; its bytes fields are views of `bytes`. */
+export function decodeDeletionRow(bytes: Uint8Array): DeletionRowShape {
+  const r = new WireReader(bytes);
+  return readDeletionRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.TombstoneRow`; its fields are described in row_pb.ts. */
+export interface TombstoneRowShape {
+  fingerprint: Uint8Array;
+  incarnation: number;
+  leaseVersion: number;
+  sequence: number;
+  deletedAtMs: number;
+  untilMs: number;
+  run: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.TombstoneRow`. */
+export function writeTombstoneRow(w: WireWriter, m: TombstoneRowShape): void {
+  if (m.fingerprint.length > 0) {
+    w.tag(10);
+    w.bytes(m.fingerprint);
+  }
+  if (m.incarnation !== 0) {
+    w.tag(16);
+    w.varint32(m.incarnation);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.leaseVersion);
+  }
+  if (!Object.is(m.sequence, 0)) {
+    w.tag(33);
+    w.double(m.sequence);
+  }
+  if (!Object.is(m.deletedAtMs, 0)) {
+    w.tag(41);
+    w.double(m.deletedAtMs);
+  }
+  if (!Object.is(m.untilMs, 0)) {
+    w.tag(49);
+    w.double(m.untilMs);
+  }
+  if (!Object.is(m.run, 0)) {
+    w.tag(57);
+    w.double(m.run);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.TombstoneRow` up to `end`, which is the reader's limit. */
+export function readTombstoneRow(r: WireReader, end: number): TombstoneRowShape {
+  let fingerprint: Uint8Array = EMPTY_BYTES;
+  let incarnation: number = 0;
+  let leaseVersion: number = 0;
+  let sequence: number = 0;
+  let deletedAtMs: number = 0;
+  let untilMs: number = 0;
+  let run: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        fingerprint = r.bytes();
+        break;
+      case 16:
+        incarnation = r.varint32();
+        break;
+      case 24:
+        leaseVersion = r.varint32();
+        break;
+      case 33:
+        sequence = r.double();
+        break;
+      case 41:
+        deletedAtMs = r.double();
+        break;
+      case 49:
+        untilMs = r.double();
+        break;
+      case 57:
+        run = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    fingerprint,
+    incarnation,
+    leaseVersion,
+    sequence,
+    deletedAtMs,
+    untilMs,
+    run,
+  };
+}
+
+/** Encodes a `pawl.log.v1.TombstoneRow` into bytes of its own. */
+export function encodeTombstoneRow(m: TombstoneRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeTombstoneRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.TombstoneRow`; its bytes fields are views of `bytes`. */
+export function decodeTombstoneRow(bytes: Uint8Array): TombstoneRowShape {
+  const r = new WireReader(bytes);
+  return readTombstoneRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.SweepRow`; its fields are described in row_pb.ts. */
+export interface SweepRowShape {
+  namespace: string;
+  deletedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.SweepRow`. */
+export function writeSweepRow(w: WireWriter, m: SweepRowShape): void {
+  if (m.namespace !== "") {
+    w.tag(10);
+    w.string(m.namespace);
+  }
+  if (!Object.is(m.deletedAtMs, 0)) {
+    w.tag(17);
+    w.double(m.deletedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.SweepRow` up to `end`, which is the reader's limit. */
+export function readSweepRow(r: WireReader, end: number): SweepRowShape {
+  let namespace: string = "";
+  let deletedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        namespace = r.string();
+        break;
+      case 17:
+        deletedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    deletedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.SweepRow` into bytes of its own. */
+export function encodeSweepRow(m: SweepRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeSweepRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.SweepRow`; its bytes fields are views of `bytes`. */
+export function decodeSweepRow(bytes: Uint8Array): SweepRowShape {
+  const r = new WireReader(bytes);
+  return readSweepRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RetentionRow`; its fields are described in row_pb.ts. */
+export interface RetentionRowShape {
+  retention?: RetentionChangedShape | undefined;
+  changedAtMs: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.RetentionRow`. */
+export function writeRetentionRow(w: WireWriter, m: RetentionRowShape): void {
+  if (m.retention !== undefined) {
+    w.tag(10);
+    const at = w.begin();
+    writeRetentionChanged(w, m.retention);
+    w.end(at);
+  }
+  if (!Object.is(m.changedAtMs, 0)) {
+    w.tag(17);
+    w.double(m.changedAtMs);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RetentionRow` up to `end`, which is the reader's limit. */
+export function readRetentionRow(r: WireReader, end: number): RetentionRowShape {
+  let retention: RetentionChangedShape | undefined;
+  let changedAtMs: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        retention = readRetentionChanged(r, r.enter());
+        r.leave(end);
+        break;
+      case 17:
+        changedAtMs = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    retention,
+    changedAtMs,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RetentionRow` into bytes of its own. */
+export function encodeRetentionRow(m: RetentionRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRetentionRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RetentionRow`; its bytes fields are views of `bytes`. */
+export function decodeRetentionRow(bytes: Uint8Array): RetentionRowShape {
+  const r = new WireReader(bytes);
+  return readRetentionRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RetentionsRow`; its fields are described in row_pb.ts. */
+export interface RetentionsRowShape {
+  retentions: RetentionRowShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.RetentionsRow`. */
+export function writeRetentionsRow(w: WireWriter, m: RetentionsRowShape): void {
+  for (const item of m.retentions) {
+    w.tag(10);
+    const at = w.begin();
+    writeRetentionRow(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RetentionsRow` up to `end`, which is the reader's limit. */
+export function readRetentionsRow(r: WireReader, end: number): RetentionsRowShape {
+  const retentions: RetentionRowShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        retentions.push(readRetentionRow(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    retentions,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RetentionsRow` into bytes of its own. */
+export function encodeRetentionsRow(m: RetentionsRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRetentionsRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RetentionsRow`; its bytes fields are views of `bytes`. */
+export function decodeRetentionsRow(bytes: Uint8Array): RetentionsRowShape {
+  const r = new WireReader(bytes);
+  return readRetentionsRow(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.RunPause`; its fields are described in row_pb.ts. */

@@ -1,0 +1,200 @@
+import { RunStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
+import { compileRecordedPlan } from "@pawl/server/core/apply.js";
+import type { ChangeLegalHold, DeleteRun } from "@pawl/server/core/command.js";
+import { keepForEver, type Retention } from "@pawl/server/core/retention.js";
+import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
+import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
+import { describe, expect, it } from "vitest";
+import {
+  completeTask,
+  leaseTask,
+  pauseRun,
+  sendSignal,
+  startRun,
+  terminateRun,
+} from "../support/commands.js";
+import { completed, declared, leased, obligationMade, runClosed } from "../support/events.js";
+import { planOf } from "../support/plans.js";
+import { Scenario } from "../support/scenario.js";
+import { fingerprint, START_MS } from "../support/values.js";
+
+const onlyPlan = planOf({ only: {} }, "only");
+const order: DeleteRun = {
+  kind: "DeleteRun",
+  expectedVersion: undefined,
+  reason: "asked for",
+  dryRun: false,
+  whenDue: false,
+};
+const hold: ChangeLegalHold = {
+  kind: "ChangeLegalHold",
+  expectedVersion: undefined,
+  held: true,
+  reason: "case 7",
+};
+
+/** A run that ended 100 ms after its start. */
+function ended(status: RunStatus = RunStatus.COMPLETED): Scenario {
+  return Scenario.ofOne()
+    .at(50)
+    .given(leased(0, 1))
+    .at(100)
+    .given(completed(0, 1), runClosed(status));
+}
+
+/** A run that was terminated while a call of its operation was under way. */
+function unsure(): Scenario {
+  const scenario = Scenario.ofOne().given(leased(0, 1), declared());
+  const { decision } = scenario.when(terminateRun());
+  scenario.commit(decision.accepted ? decision.events : []);
+  return scenario;
+}
+
+const keeping = (keep: Partial<Retention["keep"]>): { retentionOf: () => Retention } => ({
+  retentionOf: () => ({ ...keepForEver, keep: { ...keepForEver.keep, ...keep } }),
+});
+
+describe("DeleteRun", () => {
+  it("records who deleted a run that has ended, and why, for ever unless tombstones end", () => {
+    ended()
+      .at(200)
+      .when(order)
+      .records({
+        case: "runDeleted",
+        value: { reason: "asked for", principal: "local", tombstoneUntilMs: 0 },
+      });
+    const { decision } = ended()
+      .at(200)
+      .when(order, keeping({ tombstonesMs: 1000 }));
+    expect(decision).toMatchObject({
+      events: [{ value: { tombstoneUntilMs: START_MS + 1200 } }],
+    });
+  });
+
+  it("changes nothing on a dry run, and answers a repeat as existing", () => {
+    ended()
+      .when({ ...order, dryRun: true })
+      .records();
+    const scenario = ended();
+    scenario.when(order).records(deleted);
+    scenario.when(order).isExisting();
+  });
+
+  it.each([
+    ["open", Scenario.ofOne(), "PAWL_ILLEGAL_TRANSITION"],
+    [
+      "held",
+      ended().given({
+        case: "legalHoldChanged",
+        value: { held: true, reason: "", principal: "p" },
+      }),
+      "PAWL_LEGAL_HOLD",
+    ],
+    ["still unsure of an effect", unsure(), "PAWL_OPERATIONS_UNSETTLED"],
+  ] as const)("is refused for a run that is %s", (_what, scenario, reason) => {
+    scenario.when(order).rejects(reason);
+  });
+
+  it("is refused while it owes another run something", () => {
+    const scenario = Scenario.ofOne()
+      .at(50)
+      .given(leased(0, 1), obligationMade(1), completed(0, 1), runClosed(RunStatus.COMPLETED));
+    scenario
+      .when(order)
+      .rejects("PAWL_RUN_NEEDED", { id: "r1", by: "obligation", name: "r2", untilMs: 0 });
+  });
+
+  it("is refused while the whole namespace is held, and with another version than expected", () => {
+    const held = { ...keepForEver, hold: { atMs: 1, reason: "audit", principal: "p" } };
+    const { decision } = ended().when(order, { retentionOf: () => held });
+    expect(decision).toMatchObject({ rejection: { reason: "PAWL_LEGAL_HOLD" } });
+    ended()
+      .when({ ...order, expectedVersion: 9 })
+      .rejects("PAWL_STALE_VERSION");
+  });
+
+  it.each([
+    [RunStatus.COMPLETED, "completedMs"],
+    [RunStatus.FAILED, "failedMs"],
+    [RunStatus.CANCELLED, "cancelledMs"],
+    [RunStatus.TERMINATED, "terminatedMs"],
+  ] as const)("by retention follows how the run ended, status %i", (status, name) => {
+    const due = { ...order, whenDue: true };
+    const asked = (ms: number, keep: Partial<Retention["keep"]>): boolean =>
+      ended(status).at(ms).when(due, keeping(keep)).decision.accepted;
+    const others = { completedMs: 0, failedMs: 0, cancelledMs: 0, terminatedMs: 0 };
+    expect(asked(1099, { ...others, [name]: 1000 })).toBe(false);
+    expect(asked(1100, { ...others, [name]: 1000 })).toBe(true);
+    expect(asked(1_000_000, { ...others, [name]: undefined })).toBe(false);
+  });
+});
+
+const deleted = {
+  case: "runDeleted",
+  value: { reason: "asked for", principal: "local", tombstoneUntilMs: 0 },
+} as const;
+
+describe("a deleted run", () => {
+  it("takes nothing more: every command but its deletion is refused", () => {
+    const scenario = ended().given(deleted);
+    for (const command of [pauseRun(), sendSignal({ name: "go" }), leaseTask(0), completeTask(1)]) {
+      scenario.when(command).rejects("PAWL_RUN_DELETED");
+    }
+  });
+
+  it("does not begin again, whatever the policy; another input is another request", () => {
+    const scenario = ended().given(deleted);
+    const again = startRun(onlyPlan, { onExisting: OnExisting.RESTART_CLOSED, requestId: "again" });
+    scenario.when(again).rejects("PAWL_RUN_DELETED");
+    const other = { ...again, fingerprint: fingerprint(2) };
+    scenario.when(other).rejects("PAWL_FINGERPRINT_CONFLICT");
+  });
+
+  it("lets no event follow", () => {
+    const scenario = ended().given(deleted);
+    expect(() => scenario.given(deleted)).toThrow("Expected event");
+  });
+
+  it("is told by its rows as by its history", () => {
+    const scenario = ended().given(deleted);
+    const restored = restoreRun(splitRows(scenario.state), compileRecordedPlan);
+    expect(restored.deletion).toEqual({
+      atMs: START_MS + 100,
+      ...deleted.value,
+    });
+  });
+});
+
+describe("a legal hold", () => {
+  it("is begun and ended with its reason, also while the run is open, and survives in rows", () => {
+    const scenario = Scenario.ofOne().at(10);
+    scenario.when(hold).records({
+      case: "legalHoldChanged",
+      value: { held: true, reason: "case 7", principal: "local" },
+    });
+    scenario.when(hold).isExisting();
+    const restored = restoreRun(splitRows(scenario.state), compileRecordedPlan);
+    expect(restored.legalHold).toEqual({
+      atMs: START_MS + 10,
+      reason: "case 7",
+      principal: "local",
+    });
+    scenario.when({ ...hold, held: false, reason: "closed" }).records({
+      case: "legalHoldChanged",
+      value: { held: false, reason: "closed", principal: "local" },
+    });
+    expect(scenario.state.legalHold).toBeUndefined();
+  });
+});
+
+describe("an id whose tombstone is over", () => {
+  it("begins as the next incarnation, with lease versions above all of the last one", () => {
+    const scenario = Scenario.empty();
+    const command = startRun(onlyPlan, { after: { incarnation: 3, leaseVersion: 12 } });
+    const { decision } = scenario.when(command);
+    scenario.commit(decision.accepted ? decision.events : []);
+    expect(scenario.state).toMatchObject({ incarnation: 4, leaseVersionBase: 12 });
+    expect(scenario.state.tasks[0]?.leaseVersion).toBe(12);
+  });
+});
