@@ -110,10 +110,13 @@ test("a Python worker reads that a task which it needs failed, where the plan go
       join: { rules: [{ task: "file", onFailure: OnNeedFailure.CONTINUE }] },
     },
   ];
-  const plan = { tasks, output: "confirm" };
-  await stage.client.unary(RunService.method.startRuns, {
-    runs: [{ runId: "r", workflow: "python", plan }],
-  });
+  const run = {
+    runId: "r",
+    workflow: "python",
+    plan: { tasks, output: "confirm" },
+    input: json({}),
+  };
+  await stage.client.unary(RunService.method.startRuns, { runs: [run] });
   expect(await stage.settled()).toBe("completed");
   const { task } = await stage.client.unary(RunService.method.getTask, {
     runId: "r",
