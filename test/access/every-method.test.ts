@@ -84,6 +84,8 @@ const mayCall: Readonly<Record<string, string>> = {
   // In every namespace only: these tokens are of one.
   CreateNamespace: "",
   ListNamespaces: "wcaod",
+  ListStarts: "wcaod",
+  GetStartReport: "caod",
   SetCurrentVersion: "od",
   RemoveCurrentVersion: "od",
   GetCurrentVersion: "caod",
@@ -106,7 +108,7 @@ const services: readonly DescService[] = [
   AdminService,
 ];
 const methods: readonly DescMethod[] = services.flatMap((service) => service.methods);
-const actsOnNothing = ["GetServerInfo", "ListNamespaces", "CreateNamespace"];
+const actsOnNothing = ["GetServerInfo", "ListStarts", "ListNamespaces", "CreateNamespace"];
 
 let server: GuardedServer;
 const tokens: Record<string, string> = {};

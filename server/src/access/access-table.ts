@@ -117,6 +117,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.AdminService/GetRetention": readers,
   "pawl.v1.AdminService/SetRetention": within("admin"),
   "pawl.v1.AdminService/SetLegalHold": within("admin"),
+  "pawl.v1.AdminService/ListStarts": anybody,
+  "pawl.v1.AdminService/GetStartReport": readers,
 
   "grpc.health.v1.Health/Check": open,
   "grpc.health.v1.Health/List": open,

@@ -16,6 +16,7 @@ import { addReviewsCommands } from "./commands/reviews.js";
 import { addRunCommands } from "./commands/run.js";
 import { addServe, type Serve } from "./commands/serve.js";
 import { addSignal } from "./commands/signal.js";
+import { addStarts } from "./commands/start-report.js";
 import { addTaskCommands } from "./commands/task.js";
 import { addTokenCommands } from "./commands/token.js";
 import { addVerify, type Verify } from "./commands/verify.js";
@@ -51,6 +52,7 @@ export function buildProgram(
   addPlanCommands(program, context);
   addWhy(program, context);
   addReport(program, context);
+  addStarts(program, context);
   addOpCommands(program, context);
   addInbox(program, context);
   addApprovalsCommands(program, context);

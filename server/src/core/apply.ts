@@ -271,6 +271,7 @@ function applyToRun(
     case "namespaceCreated":
     case "currentVersionChanged":
     case "credentialPolicyChanged":
+    case "kernelStarted":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
   }
 }

@@ -1,3 +1,4 @@
+import type { KernelStartedShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
@@ -303,6 +304,8 @@ export interface KernelApi {
   findOperation(namespace: string, operationKey: string): Promise<number | undefined>;
   /** Durable events of one run from event number `from`, a page (≤ 256 events or 1 MiB) at a time. */
   history(target: Target, from: number): AsyncIterable<readonly WatchedEvent[]>;
+  /** The last ten starts of kernels on this store, the oldest first; see `KernelStarted`. */
+  starts(): Promise<readonly KernelStartedShape[]>;
   /** Where the log holds durable events of one run, by their numbers; one that it holds no more is left out. */
   eventProofs(target: Target, events: readonly number[]): Promise<ReadonlyMap<number, EventProof>>;
   /** Watches one run from a position (empty: from its first event). Rejects with RejectionError for a bad position. */

@@ -10,6 +10,7 @@ import type { PositionJudge } from "./position-judge.js";
 import type { Resident } from "./resident.js";
 import type { Retentions } from "./retentions.js";
 import type { Sessions } from "./sessions.js";
+import type { Starts } from "./starts.js";
 import type { Blobs } from "./storage/blobs.js";
 import type { Checkpointer } from "./storage/checkpointer.js";
 import type { Compactor } from "./storage/compactor.js";
@@ -46,6 +47,9 @@ export interface KernelParts {
   readonly versions: CurrentVersions;
   readonly credentialPolicies: CredentialPolicies;
   readonly retentions: Retentions;
+  readonly starts: Starts;
+  /** Says in a row that the store is closed with its log ending where it ends now. */
+  readonly markClosed: () => Promise<void>;
   /** The store's own run: its events are those of no other. */
   readonly storeRun: Resident;
   /** Resolves when timers, ready tasks and leases of the store are all known. */

@@ -1,3 +1,4 @@
+import type { KernelStartedShape } from "@pawl/proto/log/v1/event_wire.js";
 import type { CredentialMode } from "@pawl/proto/v1/credential_policy_pb.js";
 import type { Caller, StandingOf } from "../core/caller.js";
 import type { Command } from "../core/command.js";
@@ -324,6 +325,10 @@ export class Kernel implements KernelApi {
   readonly isServed: IsServed = (namespace, queue, kind) =>
     this.#loop.work.dispatcher.describe(queueKey(namespace, queue, kind)).sessions > 0;
 
+  starts(): Promise<readonly KernelStartedShape[]> {
+    return this.#answers.whenDurable(() => this.#parts.starts.list());
+  }
+
   sessionsOfVersion({ namespace, workflow, codeVersion }: CurrentVersionEntry): number {
     const kind = kindAt(workflow, codeVersion);
     return this.#loop.work.dispatcher.describe(queueKey(namespace, kind, kind)).sessions;
@@ -402,11 +407,17 @@ export class Kernel implements KernelApi {
     await this.#parts.scrubber.close();
     await this.#parts.compactor.close();
     await this.#parts.keeper.close();
+    if (this.#loop.failure === undefined) {
+      this.#loop.appendWaiting();
+    }
     await this.#loop.drained();
     await this.#parts.disk.close();
     await this.#parts.checkpointer.close();
     await this.#loop.drained();
     this.#loop.close();
+    if (this.#loop.failure === undefined && this.#loop.held === undefined) {
+      await this.#parts.markClosed();
+    }
     await this.#parts.store.close();
   }
 }

@@ -57,6 +57,7 @@ export class Loop {
   readonly #beginner: Beginner;
   #failure: Error | undefined;
   #held: Rejection | undefined;
+  #riding: { readonly resident: Resident; readonly make: () => readonly EventBody[] } | undefined;
   readonly #postponed = new PostponedStarts();
   readonly #finder: Finder;
 
@@ -108,11 +109,7 @@ export class Loop {
       committer: parts.committer,
       positions: parts.positions,
       ...parts.observe,
-      beforeCommit: () => {
-        if (this.#held === undefined) {
-          this.work.dispatcher.match();
-        }
-      },
+      beforeCommit: () => this.#beforeCommit(),
       unsaved: (residents, bytes) => listener.unsaved(residents, bytes),
       durable: (turn) => listener.durable(turn),
       failed: (error) => this.fail(error),
@@ -319,6 +316,30 @@ export class Loop {
     }
     this.schedule();
     return nowMs;
+  }
+
+  /** Adds events of the store itself to the next commit that has others: they are worth none of their own. */
+  appendWithNext(resident: Resident, make: () => readonly EventBody[]): void {
+    this.#riding = { resident, make };
+  }
+
+  /** Commits what still waits for others, when none came. */
+  appendWaiting(): void {
+    const riding = this.#riding;
+    this.#riding = undefined;
+    if (riding !== undefined) {
+      this.appendEvents(riding.resident, riding.make());
+    }
+  }
+
+  #beforeCommit(): void {
+    if (this.#held !== undefined) {
+      return;
+    }
+    this.work.dispatcher.match();
+    if (this.#riding !== undefined && this.#turns.gathering.length > 0) {
+      this.appendWaiting();
+    }
   }
 
   /** Decides nothing more, in this process: every command is refused. What is decided already is committed, and reads go on. */

@@ -15,6 +15,20 @@ export class NumberSet {
     page[at >>> 5] = (page[at >>> 5] ?? 0) | (1 << (at & 31));
   }
 
+  /** All numbers, ascending. */
+  *values(): IterableIterator<number> {
+    for (const index of [...this.#pages.keys()].sort((one, other) => one - other)) {
+      const page = this.#pages.get(index) ?? new Uint32Array(0);
+      for (const [word, bits] of page.entries()) {
+        for (let bit = 0; bits >>> bit !== 0 && bit < 32; bit++) {
+          if (((bits >>> bit) & 1) !== 0) {
+            yield index * pageNumbers + word * 32 + bit;
+          }
+        }
+      }
+    }
+  }
+
   has(number: number): boolean {
     const page = this.#pages.get(Math.floor(number / pageNumbers));
     const at = number % pageNumbers;

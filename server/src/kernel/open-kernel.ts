@@ -17,12 +17,14 @@ import { PlanCache } from "./plan-cache.js";
 import type { Clock, Random, Timers } from "./ports.js";
 import { PositionCodec } from "./position.js";
 import { PositionJudge } from "./position-judge.js";
+import { recordStart } from "./record-start.js";
 import { Residency } from "./residency.js";
 import type { Resident } from "./resident.js";
 import { Sessions } from "./sessions.js";
 import { finishEpoch } from "./storage/begin-epoch.js";
 import { Blobs } from "./storage/blobs.js";
 import { Checkpointer, type CheckpointOptions } from "./storage/checkpointer.js";
+import { closedRows } from "./storage/closed-row.js";
 import { type CompactOptions, Compactor } from "./storage/compactor.js";
 import { keptThrough, readEpochs } from "./storage/epochs.js";
 import { HistoryReader } from "./storage/history-reader.js";
@@ -35,7 +37,7 @@ import { StoredRuns } from "./storage/run-reader.js";
 import { Scrubber, type ScrubOptions } from "./storage/scrubber.js";
 import { storeRunNumber } from "./storage/seals.js";
 import { SetAside } from "./storage/set-aside.js";
-import { StartUp } from "./storage/start-up.js";
+import { type FoundOpen, StartUp, type StartUpParts } from "./storage/start-up.js";
 import { Sweeper, type SweepOptions } from "./storage/sweeper.js";
 import { readWatched, type WatchedLogParts } from "./storage/watched-log.js";
 import { Tombstones } from "./tombstones.js";
@@ -47,6 +49,8 @@ export interface OpenKernelOptions {
   readonly store: Store;
   /** 1 to 64 bytes that the store keeps: the MACs of positions are made with it. */
   readonly secret: Uint8Array;
+  /** Version of the kernel, for the record of its start. Default `unknown`. */
+  readonly version?: string;
   /** Default 0. */
   readonly partition?: number;
   readonly clock?: Clock;
@@ -88,19 +92,15 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const positions = codecOf({ ...options, store }, recovery);
   const committer = new Committer(store, fence, recovery.head);
   const fail = (error: unknown): void => loop.fail(error);
-  const disk = new DiskWatch({
-    ...{ store, timers: housekeeping, onError: fail },
-    ...(options.disk === undefined ? {} : { options: options.disk }),
-  });
+  const disk = diskOf({ store, timers: housekeeping, onError: fail }, options);
   const admit = (): Rejection | undefined => disk.refuseNew();
   const setAside = new SetAside({ store, fence, partition });
   const retention = await keepLogRetention(store, { partition, fence }, options.logRetention ?? {});
   const compactor = compactorOf({ store, fence, timers: housekeeping }, options, fail);
   const tombstones = tombstonesOf(store, recovery, () => loop.clock.now());
-  const checkpointer = new Checkpointer({
+  const checkpointer = checkpointerOf(options, {
     ...{ store, fence, recovery, residency, timers, setAside, retention, compactor, housekeeping },
     tombstones,
-    ...(options.checkpoint === undefined ? {} : { options: options.checkpoint }),
   });
   let watchHub: WatchHub | undefined;
   let kernel: Kernel | undefined;
@@ -127,14 +127,19 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
       },
     },
   );
-  store.onFailed = fail;
-  tellFaults(loop, log, options.onFault);
+  tellFaults(loop, store, log, options.onFault);
   checkpointer.attach(loop, () => committer.pendingHead);
   const hold = new Hold({ store, fence, partition, loop });
-  const history = new HistoryReader({
-    ...{ store, partition, residency, runs, durableSequence: () => loop.durableSequence },
+  const history = historyOf({ store, partition, residency, runs }, loop);
+  const startUp = startUpOf(options, {
+    store,
+    recovery,
+    runs,
+    loop,
+    checkpointer,
+    timers,
+    setAside,
   });
-  const startUp = new StartUp({ store, recovery, runs, loop, checkpointer, timers, setAside });
   const ready = startUp.begin();
   ready.catch(fail);
   log.timeBegins(loop.clock.now(), recovery.lastRecordedMs);
@@ -148,12 +153,10 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
     keeper: keeperOf(options, { store, loop, checkpointer, compactor, recovery, runs, ready }),
     sessions: new Sessions(loop, versions.current),
     positions: judgeOf({ positions, store, partition, hold }, loop),
-    lists: new Lists({
-      ...{ store, partition, residency, runs, ready },
-      unsaved: () => unsavedRuns(loop, checkpointer),
-    }),
+    lists: listsOf({ store, partition, residency, runs, ready }, loop, checkpointer),
     blobs: new Blobs({ store, fence, partition, loop, timers: housekeeping, ready, admit }),
     ...storeStateOf(recovery),
+    markClosed: () => store.putRows(closedRows(partition, committer.pendingHead), fence),
   });
   return kernel;
 }
@@ -165,11 +168,12 @@ function storeStateOf({
   retentions,
   credentialPolicies,
   storeRun,
+  starts,
 }: Recovery): Pick<
   KernelParts,
-  "namespaces" | "versions" | "retentions" | "credentialPolicies" | "storeRun"
+  "namespaces" | "versions" | "retentions" | "credentialPolicies" | "storeRun" | "starts"
 > {
-  return { namespaces, versions, retentions, credentialPolicies, storeRun };
+  return { namespaces, versions, retentions, credentialPolicies, storeRun, starts };
 }
 
 /** What has deleted runs removed, and what is due deleted; it begins when all that is open is known. */
@@ -215,6 +219,46 @@ interface KeeperOf {
   readonly ready: Promise<void>;
 }
 
+function diskOf(
+  parts: Omit<ConstructorParameters<typeof DiskWatch>[0], "options">,
+  { disk }: OpenKernelOptions,
+): DiskWatch {
+  return new DiskWatch({ ...parts, ...(disk === undefined ? {} : { options: disk }) });
+}
+
+function checkpointerOf(
+  { checkpoint }: OpenKernelOptions,
+  parts: Omit<ConstructorParameters<typeof Checkpointer>[0], "options">,
+): Checkpointer {
+  return new Checkpointer({
+    ...parts,
+    ...(checkpoint === undefined ? {} : { options: checkpoint }),
+  });
+}
+
+function historyOf(
+  parts: Omit<ConstructorParameters<typeof HistoryReader>[0], "durableSequence">,
+  loop: Loop,
+): HistoryReader {
+  return new HistoryReader({ ...parts, durableSequence: () => loop.durableSequence });
+}
+
+function listsOf(
+  parts: Omit<ConstructorParameters<typeof Lists>[0], "unsaved">,
+  loop: Loop,
+  checkpointer: Checkpointer,
+): Lists {
+  return new Lists({ ...parts, unsaved: () => unsavedRuns(loop, checkpointer) });
+}
+
+function startUpOf({ version }: OpenKernelOptions, parts: StartUpParts): StartUp {
+  const { loop, recovery } = parts;
+  const openedAtMs = loop.clock.now();
+  const counted = (found: FoundOpen): void =>
+    recordStart(loop, recovery, { ...found, openedAtMs, version });
+  return new StartUp({ ...parts, counted });
+}
+
 function compactorOf(
   parts: Omit<ConstructorParameters<typeof Compactor>[0], "fail" | "options">,
   { compact }: OpenKernelOptions,
@@ -230,7 +274,13 @@ function judgeOf(
   return new PositionJudge({ ...parts, head: () => loop.durableHead });
 }
 
-function tellFaults(loop: Loop, log: KernelLog, onFault?: (fault: Fault) => void): void {
+function tellFaults(
+  loop: Loop,
+  store: FailStopStore,
+  log: KernelLog,
+  onFault?: (fault: Fault) => void,
+): void {
+  store.onFailed = (error) => loop.fail(error);
   loop.faults.onFault = (fault) => {
     log.fault(fault, loop.residency.resident(fault.runNumber)?.run);
     onFault?.(fault);

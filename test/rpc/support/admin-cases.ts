@@ -43,6 +43,8 @@ export const adminCases: readonly Case[] = [
   refused(admin.listCurrentVersions, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({
     pageSize: 1001,
   })),
+  refused(admin.getStartReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ number: 77 })),
+  refused(admin.getStartReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ pageSize: 1001 })),
   refused(admin.listCurrentVersions, "INVALID_ARGUMENT PAWL_INVALID_PAGE_TOKEN", () => ({
     pageToken: "zzz",
   })),

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/recovery.proto.
  */
 export const file_pawl_v1_recovery: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXdsL3YxL3JlY292ZXJ5LnByb3RvEgdwYXdsLnYxIlkKDVJlY292ZXJ5VG90YWwSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDQoFdGFza3MYAiABKA0SEgoKb3BlcmF0aW9ucxgDIAEoDSIqCgpQcm9vZkNodW5rEg4KBm51bWJlchgBIAEoDRIMCgRoYXNoGAIgASgMIjMKDFByb29mU2VnbWVudBIVCg1sYXN0X3NlcXVlbmNlGAEgASgEEgwKBGhhc2gYAiABKAwikQEKDVJlY292ZXJ5UHJvb2YSFAoMZXZlbnRfbnVtYmVyGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEigKB3NlZ21lbnQYAyABKAsyFS5wYXdsLnYxLlByb29mU2VnbWVudEgAEiQKBWNodW5rGAQgASgLMhMucGF3bC52MS5Qcm9vZkNodW5rSABCCAoGaG9sZGVyIp4DCgxSZWNvdmVyeUxpbmUSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDAoEdGFzaxgCIAEoCRIVCg1vcGVyYXRpb25fa2V5GAMgASgJEhAKCHNlbnRlbmNlGAQgASgJEhUKDWV2ZW50X251bWJlcnMYBSADKA0SFQoNYXR0ZW1wdHNfdXNlZBgGIAEoDRIUCgxhdHRlbXB0c19tYXgYByABKA0SMgoOZmlyc3RfcmVhZHlfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmxhc3RfbGVhc2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2JzZXJ2ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBXByb29mGAwgASgLMhYucGF3bC52MS5SZWNvdmVyeVByb29mInkKGEdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEhMKC2luY2FybmF0aW9uGAUgASgNIuoCChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkSKgoMY29kZV92ZXJzaW9uGAYgASgLMhQucGF3bC52MS5Db2RlVmVyc2lvbhImCgZ0b3RhbHMYByADKAsyFi5wYXdsLnYxLlJlY292ZXJ5VG90YWwSMgoSb3RoZXJfaW5jYXJuYXRpb25zGAggAygLMhYucGF3bC52MS5SZWNvdmVyeVRvdGFsEhMKC2luY2FybmF0aW9uGAkgASgNEhsKE3ByZXNlbnRfaW5jYXJuYXRpb24YCiABKA0SEwoLZXZlbnRfY291bnQYCyABKA0qmwIKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHAoYUkVDT1ZFUllfQ0xBU1NfVU5UT1VDSEVEEAcSHQoZUkVDT1ZFUllfQ0xBU1NfU1VQRVJTRURFRBAIYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_run, file_pawl_v1_version]);
+  fileDesc("ChZwYXdsL3YxL3JlY292ZXJ5LnByb3RvEgdwYXdsLnYxIlkKDVJlY292ZXJ5VG90YWwSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDQoFdGFza3MYAiABKA0SEgoKb3BlcmF0aW9ucxgDIAEoDSIqCgpQcm9vZkNodW5rEg4KBm51bWJlchgBIAEoDRIMCgRoYXNoGAIgASgMIjMKDFByb29mU2VnbWVudBIVCg1sYXN0X3NlcXVlbmNlGAEgASgEEgwKBGhhc2gYAiABKAwikQEKDVJlY292ZXJ5UHJvb2YSFAoMZXZlbnRfbnVtYmVyGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEigKB3NlZ21lbnQYAyABKAsyFS5wYXdsLnYxLlByb29mU2VnbWVudEgAEiQKBWNodW5rGAQgASgLMhMucGF3bC52MS5Qcm9vZkNodW5rSABCCAoGaG9sZGVyIp4DCgxSZWNvdmVyeUxpbmUSJQoFY2xhc3MYASABKA4yFi5wYXdsLnYxLlJlY292ZXJ5Q2xhc3MSDAoEdGFzaxgCIAEoCRIVCg1vcGVyYXRpb25fa2V5GAMgASgJEhAKCHNlbnRlbmNlGAQgASgJEhUKDWV2ZW50X251bWJlcnMYBSADKA0SFQoNYXR0ZW1wdHNfdXNlZBgGIAEoDRIUCgxhdHRlbXB0c19tYXgYByABKA0SMgoOZmlyc3RfcmVhZHlfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmxhc3RfbGVhc2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2JzZXJ2ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBXByb29mGAwgASgLMhYucGF3bC52MS5SZWNvdmVyeVByb29mInkKGEdldFJlY292ZXJ5UmVwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDgoGcnVuX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEhMKC2luY2FybmF0aW9uGAUgASgNIuoCChlHZXRSZWNvdmVyeVJlcG9ydFJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIiCgZzdGF0dXMYAiABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxILCgN3aHkYAyABKAkSJAoFbGluZXMYBCADKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkSKgoMY29kZV92ZXJzaW9uGAYgASgLMhQucGF3bC52MS5Db2RlVmVyc2lvbhImCgZ0b3RhbHMYByADKAsyFi5wYXdsLnYxLlJlY292ZXJ5VG90YWwSMgoSb3RoZXJfaW5jYXJuYXRpb25zGAggAygLMhYucGF3bC52MS5SZWNvdmVyeVRvdGFsEhMKC2luY2FybmF0aW9uGAkgASgNEhsKE3ByZXNlbnRfaW5jYXJuYXRpb24YCiABKA0SEwoLZXZlbnRfY291bnQYCyABKA0iqAIKC0tlcm5lbFN0YXJ0Eg4KBm51bWJlchgBIAEoDRItCglvcGVuZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmtlcm5lbF92ZXJzaW9uGAMgASgJEg4KBmZvcm1hdBgEIAEoDRITCgtzdG9yZV9lcG9jaBgFIAEoDRIWCg5hZnRlcl9zZXF1ZW5jZRgGIAEoBBISCgphZnRlcl9oYXNoGAcgASgMEhIKCndhc19jbG9zZWQYCCABKAgSEQoJb3Blbl9ydW5zGAkgASgEEg4KBmxlYXNlcxgKIAEoDRIRCglkZWFkbGluZXMYCyABKA0SEwoLdGFpbF9ldmVudHMYDCABKA0SEgoKdGFpbF9ieXRlcxgNIAEoBCITChFMaXN0U3RhcnRzUmVxdWVzdCI6ChJMaXN0U3RhcnRzUmVzcG9uc2USJAoGc3RhcnRzGAEgAygLMhQucGF3bC52MS5LZXJuZWxTdGFydCJhChVHZXRTdGFydFJlcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBm51bWJlchgCIAEoDRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSJACglTdGFydExpbmUSDgoGcnVuX2lkGAEgASgJEiMKBGxpbmUYAiABKAsyFS5wYXdsLnYxLlJlY292ZXJ5TGluZSKkAgoWR2V0U3RhcnRSZXBvcnRSZXNwb25zZRIjCgVzdGFydBgBIAEoCzIULnBhd2wudjEuS2VybmVsU3RhcnQSIQoFbGluZXMYAiADKAsyEi5wYXdsLnYxLlN0YXJ0TGluZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkSDAoEcnVucxgEIAEoDRImCgZ0b3RhbHMYBSADKAsyFi5wYXdsLnYxLlJlY292ZXJ5VG90YWwSKwoLb3Blbl90b3RhbHMYBiADKAsyFi5wYXdsLnYxLlJlY292ZXJ5VG90YWwSGQoRbGVhc2VzX2NhcnJpZWRfb24YByABKA0SFAoMbGVhc2VzX2VuZGVkGAggASgNEhUKDXVubGlzdGVkX3J1bnMYCSABKAQqmwIKDVJlY292ZXJ5Q2xhc3MSHgoaUkVDT1ZFUllfQ0xBU1NfVU5TUEVDSUZJRUQQABIZChVSRUNPVkVSWV9DTEFTU19SRVVTRUQQARIaChZSRUNPVkVSWV9DTEFTU19SRVRSSUVEEAISHQoZUkVDT1ZFUllfQ0xBU1NfUkVDT05DSUxFRBADEhoKFlJFQ09WRVJZX0NMQVNTX1NLSVBQRUQQBBIaChZSRUNPVkVSWV9DTEFTU19XQUlUSU5HEAUSHwobUkVDT1ZFUllfQ0xBU1NfTkVFRFNfUkVWSUVXEAYSHAoYUkVDT1ZFUllfQ0xBU1NfVU5UT1VDSEVEEAcSHQoZUkVDT1ZFUllfQ0xBU1NfU1VQRVJTRURFRBAIYgZwcm90bzM", [file_google_protobuf_timestamp, file_pawl_v1_run, file_pawl_v1_version]);
 
 /**
  * How much of a report is in a class.
@@ -399,6 +399,294 @@ export type GetRecoveryReportResponse = Message<"pawl.v1.GetRecoveryReportRespon
  */
 export const GetRecoveryReportResponseSchema: GenMessage<GetRecoveryReportResponse> = /*@__PURE__*/
   messageDesc(file_pawl_v1_recovery, 6);
+
+/**
+ * A start of a kernel, as it is recorded in the log.
+ *
+ * @generated from message pawl.v1.KernelStart
+ */
+export type KernelStart = Message<"pawl.v1.KernelStart"> & {
+  /**
+   * Counts the recorded starts of the store, from 1. The first opening of an empty store is none.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * When the store was opened, by kernel time.
+   *
+   * @generated from field: google.protobuf.Timestamp opened_at = 2;
+   */
+  openedAt?: Timestamp | undefined;
+
+  /**
+   * Version of the kernel.
+   *
+   * @generated from field: string kernel_version = 3;
+   */
+  kernelVersion: string;
+
+  /**
+   * Format of the store.
+   *
+   * @generated from field: uint32 format = 4;
+   */
+  format: number;
+
+  /**
+   * Life of the store.
+   *
+   * @generated from field: uint32 store_epoch = 5;
+   */
+  storeEpoch: number;
+
+  /**
+   * Sequence at which the log ended. What comes behind it was done since.
+   *
+   * @generated from field: uint64 after_sequence = 6;
+   */
+  afterSequence: bigint;
+
+  /**
+   * Hash of the segment that ended there.
+   *
+   * @generated from field: bytes after_hash = 7;
+   */
+  afterHash: Uint8Array;
+
+  /**
+   * True when the kernel before had closed the store. False: it was killed, failed, or lost power.
+   *
+   * @generated from field: bool was_closed = 8;
+   */
+  wasClosed: boolean;
+
+  /**
+   * Runs that were open, in all namespaces.
+   *
+   * @generated from field: uint64 open_runs = 9;
+   */
+  openRuns: bigint;
+
+  /**
+   * Leases that were held, in all namespaces.
+   *
+   * @generated from field: uint32 leases = 10;
+   */
+  leases: number;
+
+  /**
+   * Deadlines (backoffs, sleeps, expiries) that were armed, in all namespaces.
+   *
+   * @generated from field: uint32 deadlines = 11;
+   */
+  deadlines: number;
+
+  /**
+   * Events that lay behind the last checkpoint and were applied again.
+   *
+   * @generated from field: uint32 tail_events = 12;
+   */
+  tailEvents: number;
+
+  /**
+   * What they take, in bytes.
+   *
+   * @generated from field: uint64 tail_bytes = 13;
+   */
+  tailBytes: bigint;
+};
+
+/**
+ * Describes the message pawl.v1.KernelStart.
+ * Use `create(KernelStartSchema)` to create a new message.
+ */
+export const KernelStartSchema: GenMessage<KernelStart> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 7);
+
+/**
+ * Lists starts.
+ *
+ * @generated from message pawl.v1.ListStartsRequest
+ */
+export type ListStartsRequest = Message<"pawl.v1.ListStartsRequest"> & {
+};
+
+/**
+ * Describes the message pawl.v1.ListStartsRequest.
+ * Use `create(ListStartsRequestSchema)` to create a new message.
+ */
+export const ListStartsRequestSchema: GenMessage<ListStartsRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 8);
+
+/**
+ * The last ten starts, the newest first.
+ *
+ * @generated from message pawl.v1.ListStartsResponse
+ */
+export type ListStartsResponse = Message<"pawl.v1.ListStartsResponse"> & {
+  /**
+   * Starts.
+   *
+   * @generated from field: repeated pawl.v1.KernelStart starts = 1;
+   */
+  starts: KernelStart[];
+};
+
+/**
+ * Describes the message pawl.v1.ListStartsResponse.
+ * Use `create(ListStartsResponseSchema)` to create a new message.
+ */
+export const ListStartsResponseSchema: GenMessage<ListStartsResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 9);
+
+/**
+ * Asks what became of what was open when a kernel started.
+ *
+ * @generated from message pawl.v1.GetStartReportRequest
+ */
+export type GetStartReportRequest = Message<"pawl.v1.GetStartReportRequest"> & {
+  /**
+   * Namespace: runs of others are left out. Empty means `default`.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Number of the start, one of the last ten. 0: the last one.
+   *
+   * @generated from field: uint32 number = 2;
+   */
+  number: number;
+
+  /**
+   * Runs that are looked at for a page, at most 1,000; the history of each is read. Default 50.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * Token of the previous answer, for the same start. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message pawl.v1.GetStartReportRequest.
+ * Use `create(GetStartReportRequestSchema)` to create a new message.
+ */
+export const GetStartReportRequestSchema: GenMessage<GetStartReportRequest> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 10);
+
+/**
+ * A line of the report of a start.
+ *
+ * @generated from message pawl.v1.StartLine
+ */
+export type StartLine = Message<"pawl.v1.StartLine"> & {
+  /**
+   * Run it is of.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * What became of the task or operation since. Its class is by what happened behind the start: what had ended before is REUSED or UNTOUCHED.
+   *
+   * @generated from field: pawl.v1.RecoveryLine line = 2;
+   */
+  line?: RecoveryLine | undefined;
+};
+
+/**
+ * Describes the message pawl.v1.StartLine.
+ * Use `create(StartLineSchema)` to create a new message.
+ */
+export const StartLineSchema: GenMessage<StartLine> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 11);
+
+/**
+ * A page of the report of a start: of at most 10,000 runs that were open then, by their age, every task and operation that they had, each in one class.
+ *
+ * @generated from message pawl.v1.GetStartReportResponse
+ */
+export type GetStartReportResponse = Message<"pawl.v1.GetStartReportResponse"> & {
+  /**
+   * The start.
+   *
+   * @generated from field: pawl.v1.KernelStart start = 1;
+   */
+  start?: KernelStart | undefined;
+
+  /**
+   * The lines of this page.
+   *
+   * @generated from field: repeated pawl.v1.StartLine lines = 2;
+   */
+  lines: StartLine[];
+
+  /**
+   * Token of the next page. Empty on the last one. A page may have no lines, when its runs are of other namespaces.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * Runs of the namespace on this page.
+   *
+   * @generated from field: uint32 runs = 4;
+   */
+  runs: number;
+
+  /**
+   * Lines of this page by class: add those of all pages.
+   *
+   * @generated from field: repeated pawl.v1.RecoveryTotal totals = 5;
+   */
+  totals: RecoveryTotal[];
+
+  /**
+   * Those among them that were open at the start: tasks that had not ended, and operations that were not settled.
+   *
+   * @generated from field: repeated pawl.v1.RecoveryTotal open_totals = 6;
+   */
+  openTotals: RecoveryTotal[];
+
+  /**
+   * Leases of this page that their workers kept, or ended by themselves.
+   *
+   * @generated from field: uint32 leases_carried_on = 7;
+   */
+  leasesCarriedOn: number;
+
+  /**
+   * Leases of this page that ended without their workers' report.
+   *
+   * @generated from field: uint32 leases_ended = 8;
+   */
+  leasesEnded: number;
+
+  /**
+   * Runs that were open and that the start has not listed, since there were more than 10,000: ask for the report of each by its id.
+   *
+   * @generated from field: uint64 unlisted_runs = 9;
+   */
+  unlistedRuns: bigint;
+};
+
+/**
+ * Describes the message pawl.v1.GetStartReportResponse.
+ * Use `create(GetStartReportResponseSchema)` to create a new message.
+ */
+export const GetStartReportResponseSchema: GenMessage<GetStartReportResponse> = /*@__PURE__*/
+  messageDesc(file_pawl_v1_recovery, 12);
 
 /**
  * How recovery dealt with one task or operation. docs/concepts/recovery.md defines each from the events of the log. Where several fit, the first in the order

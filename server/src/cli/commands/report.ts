@@ -4,8 +4,10 @@ import {
 } from "@pawl/proto/v1/recovery_pb.js";
 import { RunStatusSchema } from "@pawl/proto/v1/run_pb.js";
 import type { Command } from "commander";
+import { CliError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS, type Connection } from "../connection.js";
 import type { CliContext } from "../context.js";
+import { exitCodes } from "../exit-codes.js";
 import { enumWord } from "../format/enum-word.js";
 import { describeTotals, needsPerson, REPORT_HEADINGS, reportRow } from "../format/report.js";
 import { reportMarkdown } from "../format/report-markdown.js";
@@ -13,10 +15,17 @@ import { lookOf } from "../format/style.js";
 import { clean, sentence } from "../format/text.js";
 import { addKernelOptions, type KernelOptions, wholeNumber } from "../options.js";
 import { type KernelSession, withKernel } from "../with-kernel.js";
+import { printStartReport } from "./start-report.js";
 
 interface ReportOptions extends KernelOptions {
   readonly markdown?: boolean;
   readonly incarnation?: number;
+  readonly start?: number;
+}
+
+/** A number from 1; 0 for `last`. */
+function startNumber(text: string): number {
+  return text === "last" ? 0 : wholeNumber(1, 4_294_967_295)(text);
 }
 
 /** `pawl report RUN`. */
@@ -26,15 +35,32 @@ export function addReport(program: Command, context: CliContext): void {
     .description(
       "say what recovery did: what was reused, retried, reconciled, skipped, and what waits",
     )
-    .argument("<run>", "id of the run")
+    .argument("[run]", "id of the run; none with --start")
+    .option(
+      "--start <n>",
+      "what became of what was open when the kernel started: a number, or last",
+      startNumber,
+    )
     .option("--markdown", "print a ticket in GitHub-flavoured Markdown")
     .option(
       "--incarnation <n>",
       "an earlier incarnation of the run (default: the present one)",
       wholeNumber(1, 4_294_967_295),
     );
-  addKernelOptions(command).action((runId: string, options: ReportOptions) =>
+  addKernelOptions(command).action((runId: string | undefined, options: ReportOptions) =>
     withKernel(context, options, async (session) => {
+      const { start } = options;
+      if ((runId === undefined) === (start === undefined)) {
+        throw new CliError("Expected the id of a run, or --start, but got none or both.", {
+          exitCode: exitCodes.usage,
+          reason: "PAWL_USAGE",
+          next: ["pawl report RUN", "pawl report --start last"],
+        });
+      }
+      if (runId === undefined) {
+        await printStartReport(session, start ?? 0, options.markdown === true);
+        return;
+      }
       const { kernel, namespace, out } = session;
       const { incarnation = 0 } = options;
       const report = await readReport(kernel, { namespace, runId, incarnation });

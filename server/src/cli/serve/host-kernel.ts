@@ -19,6 +19,7 @@ import { usageError } from "../cli-error.js";
 import type { ServeOptions } from "../commands/serve.js";
 import type { CliContext } from "../context.js";
 import { kernelUrl } from "../kernel-url.js";
+import { readVersion } from "../version.js";
 import { explainServeError } from "./explain-serve-error.js";
 import { openFolder } from "./open-folder.js";
 
@@ -69,6 +70,7 @@ export async function hostKernel(
       store: crash === undefined ? folder.store : new CrashStore(folder.store, crash),
       secret: folder.secret,
       disk: { ballast: folder.ballast },
+      version: readVersion(),
       ...(options.checkpoint === undefined ? {} : { checkpoint: options.checkpoint }),
       logRetention: retentionOf(options),
       log,

@@ -26,6 +26,8 @@ export interface RecoveryReportLine {
   readonly observedAtMs: number;
   /** Number of the event that put it into its present state; 0: none is known. */
   readonly proofEvent: number;
+  /** True when it had not ended at the event from which on the report counts. */
+  readonly wasOpen: boolean;
 }
 
 /** What a line says. */
@@ -139,6 +141,7 @@ function lineOfTask(
     endedAtMs: task.closedAtMs,
     observedAtMs: facts.leasedEvent === 0 ? 0 : task.closedAtMs,
     proofEvent: run.fault !== "" && closedEvent === 0 ? view.facts.faultEvent : facts.lastEvent,
+    wasOpen: closedEvent === 0 || closedEvent > view.sinceEvent,
   };
 }
 
@@ -163,6 +166,7 @@ function lineOfOperation(
     endedAtMs: operation.settledAtMs,
     observedAtMs: operation.settledAtMs,
     proofEvent: facts.settledEvent > 0 ? facts.settledEvent : facts.lastEvent,
+    wasOpen: facts.settledEvent === 0 || facts.settledEvent > view.sinceEvent,
   };
 }
 
@@ -187,6 +191,7 @@ function lineOfProposal(
     endedAtMs: proposal.endedAtMs,
     observedAtMs: 0,
     proofEvent: numbers.at(-1) ?? 0,
+    wasOpen: false,
   };
 }
 

@@ -34,6 +34,8 @@ export interface RecoveryReport {
   readonly incarnation: number;
   readonly lines: readonly RecoveryReportLine[];
   readonly totals: readonly RecoveryTotalLine[];
+  /** Of what was open at the sequence from which on the report counts. */
+  readonly openTotals: readonly RecoveryTotalLine[];
   /** Of all other incarnations that have ended. */
   readonly others: readonly RecoveryTotalLine[];
   /** What became of what was open, for a report since some sequence. */
@@ -119,12 +121,12 @@ export class RecoveryStory {
     if (lines === undefined) {
       return undefined;
     }
-    const totals = new Totals();
-    totals.add(lines);
+    const totals = countClasses(lines);
+    const openTotals = countClasses(lines.filter(({ wasOpen }) => wasOpen));
     const leases = [...this.#leases.values()];
     const carriedOn = leases.filter(({ isKept }) => isKept).length;
     return {
-      ...{ run, lines, totals: totals.list(), others: this.#others.list() },
+      ...{ run, lines, totals, openTotals, others: this.#others.list() },
       incarnation: isPresent ? run.incarnation : wanted,
       leases: { carriedOn, ended: leases.length - carriedOn },
     };
@@ -204,6 +206,12 @@ function endedBy(run: MutableRun, task: number, atMs: number): Run {
       : each,
   );
   return { ...run, tasks };
+}
+
+function countClasses(lines: readonly RecoveryReportLine[]): RecoveryTotalLine[] {
+  const totals = new Totals();
+  totals.add(lines);
+  return totals.list();
 }
 
 /** Counts lines by class. */

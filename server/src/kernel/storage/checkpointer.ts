@@ -85,6 +85,8 @@ export class Checkpointer implements LoopListener {
   #savedPolicies = 0;
   /** How many changes of what is kept the last batch with their row held. */
   #savedRetentions = 0;
+  /** How many starts the last batch with their row knew to be new. */
+  #savedStarts = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -316,6 +318,7 @@ export class Checkpointer implements LoopListener {
       this.#putNamespaces(batch);
       this.#putVersions(batch);
       this.#putPolicies(batch);
+      this.#putStarts(batch);
       this.#putRetentions(batch);
     }
     if (batch.buried > 0) {
@@ -383,6 +386,18 @@ export class Checkpointer implements LoopListener {
     if (retentions.changes !== this.#savedRetentions) {
       this.#savedRetentions = retentions.changes;
       const row = retentions.row(partition);
+      if (row !== undefined) {
+        batch.put(row);
+      }
+    }
+  }
+
+  /** Likewise. */
+  #putStarts(batch: CheckpointBatch): void {
+    const { starts, partition } = this.#parts.recovery;
+    if (starts.changes !== this.#savedStarts) {
+      this.#savedStarts = starts.changes;
+      const row = starts.row(partition);
       if (row !== undefined) {
         batch.put(row);
       }

@@ -10,7 +10,9 @@ import { CurrentVersions } from "../current-versions.js";
 import { Namespaces } from "../namespaces.js";
 import type { Resident } from "../resident.js";
 import { Retentions } from "../retentions.js";
+import { Starts } from "../starts.js";
 import { hasTombstones } from "../tombstones.js";
+import { wasClosedAt } from "./closed-row.js";
 import { type EpochMark, findBegunEpoch } from "./epochs.js";
 import { decodeBody, peekEvent } from "./event-peek.js";
 import { KeyMaker } from "./key-maker.js";
@@ -40,6 +42,12 @@ export interface Recovery {
   readonly retentions: Retentions;
   /** True when something was deleted whose tombstone may be in the store. */
   readonly areTombstones: boolean;
+  /** Starts of kernels before this one. */
+  readonly starts: Starts;
+  /** True when the last kernel closed the store, and nothing came behind that. */
+  readonly wasClosed: boolean;
+  /** Events beyond the horizon. */
+  readonly tailEvents: number;
   /** Chunks that were written by an earlier process and are not sealed yet. */
   readonly unsealed: readonly SealedChunkShape[];
   /** The last epoch that the tail says has begun; its rows may be missing, when a kill came between. */
@@ -75,6 +83,9 @@ export async function recover(store: Store, partition: number = 0): Promise<Reco
     credentialPolicies: CredentialPolicies.read(store, partition, storeSlices),
     retentions: Retentions.read(store, partition, storeSlices),
     areTombstones: await hasTombstones(store, partition),
+    starts: Starts.read(store, partition, storeSlices),
+    wasClosed: wasClosedAt(store, partition, scan.borders.at(-1) ?? meta.horizon),
+    tailEvents: scan.events,
     unsealed: findUnsealed(store, partition, storeSlices),
     begunEpoch: findBegunEpoch(storeSlices),
     head: scan.borders.at(-1) ?? meta.horizon,
@@ -95,6 +106,7 @@ class TailScan {
   readonly tail = new Tail();
   readonly borders: ChainPoint[] = [];
   bytes = 0;
+  events = 0;
   lastRecordedMs = 0;
   lastRunNumber = 0;
 
@@ -102,6 +114,7 @@ class TailScan {
     for (const slice of segment.slices()) {
       this.tail.add(slice);
       this.bytes += slice.bytes.byteLength;
+      this.events += slice.count;
       this.lastRunNumber = Math.max(this.lastRunNumber, slice.runNumber);
       this.#look(slice.runNumber, slice);
     }

@@ -1,3 +1,4 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { isRunOpen } from "../../core/transitions.js";
 import { leaseKey, owedKey, rangeOfKind, readyKey, timerKey } from "../../log/key.js";
 import type { RowPut, Store } from "../../log/store.js";
@@ -24,6 +25,15 @@ export interface StartUpParts {
   readonly checkpointer: Checkpointer;
   readonly timers: Timers;
   readonly setAside: SetAside;
+  /** Told once all that was open is known and counted. */
+  readonly counted?: (found: FoundOpen) => void;
+}
+
+/** What a start found open. */
+export interface FoundOpen {
+  /** Numbers of the runs, ascending. */
+  readonly runs: readonly number[];
+  readonly leases: number;
 }
 
 /** Rows read at once. */
@@ -51,6 +61,11 @@ export class StartUp {
   readonly #counted = new NumberSet();
   /** Runs that owe others something. */
   readonly #senders = new Set<number>();
+  /** Those of them that were open. */
+  readonly #open = new NumberSet();
+  /** Runs whose leases were counted. */
+  readonly #leased = new NumberSet();
+  #leases = 0;
   #isClosed = false;
   /** True once every ready row is in its queue, but those of runs whose state tells better. */
   #isReadyRead = false;
@@ -141,6 +156,8 @@ export class StartUp {
       const { runNumber, number } = leaseKey.decode(key);
       if (!this.#isTold(runNumber)) {
         const { leaseVersion, leaseMs, sessionId } = readLeaseRow(key, value);
+        this.#leased.add(runNumber);
+        this.#leases++;
         work.restoreLease({ runNumber, task: number, leaseVersion, leaseMs, sessionId });
       }
     });
@@ -179,6 +196,13 @@ export class StartUp {
   }
 
   #countLoaded({ run, number }: Resident): void {
+    if (isRunOpen(run.status) && run.kind === "run") {
+      this.#open.add(number);
+    }
+    if (!this.#leased.has(number)) {
+      this.#leases += run.tasks.filter(({ status }) => status === TaskStatus.LEASED).length;
+      this.#leased.add(number);
+    }
     if (isRunOpen(run.status) && !this.#counted.has(number)) {
       this.#parts.loop.work.began(run);
     }
@@ -195,6 +219,7 @@ export class StartUp {
       for (const run of runs) {
         if (run < this.#firstNewRun && !this.#isTold(run)) {
           this.#counted.add(run);
+          this.#open.add(run);
           openRuns.add();
         }
       }
@@ -202,6 +227,7 @@ export class StartUp {
     });
     if (!this.#isStopped) {
       openRuns.known();
+      this.#parts.counted?.({ runs: [...this.#open.values()], leases: this.#leases });
     }
   }
 

@@ -11,6 +11,7 @@ import { protocolVersion, workFeatures } from "../streams/work-hello.js";
 import { getCredentialPolicy, setCredentialPolicy } from "./admin-credentials.js";
 import { createNamespace, listNamespaces } from "./admin-namespaces.js";
 import { getRetention, setLegalHold, setRetention } from "./admin-retention.js";
+import { getStartReport, listStarts } from "./admin-starts.js";
 import {
   getCurrentVersion,
   listCurrentVersions,
@@ -63,6 +64,8 @@ export function adminHandlers(edge: Edge): ServiceHandlers<typeof AdminService> 
     getRetention: (request) => getRetention(edge, request),
     setRetention: (request, call) => setRetention(edge, request, call),
     setLegalHold: (request, call) => setLegalHold(edge, request, call),
+    listStarts: () => listStarts(edge),
+    getStartReport: (request, call) => getStartReport(edge, request, call),
   };
 }
 

@@ -76,6 +76,7 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "namespaceCreated":
     case "currentVersionChanged":
     case "credentialPolicyChanged":
+    case "kernelStarted":
     case "signalReceived":
     case "inputAnswered":
       return partsOfRun(body);
@@ -124,6 +125,7 @@ type RunCase =
   | "namespaceCreated"
   | "currentVersionChanged"
   | "credentialPolicyChanged"
+  | "kernelStarted"
   | "signalReceived"
   | "inputAnswered";
 type OperationCase =
@@ -194,6 +196,11 @@ function partsOfRun(body: Extract<EventBody, { case: RunCase }>): Parts {
       const what = codeVersion === 0 ? "none any more" : `version ${codeVersion}`;
       const detail = `Of workflow "${workflow}" in namespace "${namespace}" is current: ${what}.`;
       return { detail, principal };
+    }
+    case "kernelStarted": {
+      const { kernelVersion, openRuns, leases } = body.value;
+      const detail = `Kernel ${kernelVersion} opened the store, with ${openRuns} open runs and ${leases} leases.`;
+      return { detail };
     }
     case "runFaulted":
       return {

@@ -64,6 +64,7 @@ export interface EventShape {
     | { case: "proposalEnded"; value: ProposalEndedShape }
     | { case: "namespaceCreated"; value: NamespaceCreatedShape }
     | { case: "currentVersionChanged"; value: CurrentVersionChangedShape }
+    | { case: "kernelStarted"; value: KernelStartedShape }
     | { case: "runRestarted"; value: RunRestartedShape }
     | { case: "runContinued"; value: RunContinuedShape }
     | { case: "runTimedOut"; value: RunTimedOutShape }
@@ -450,6 +451,13 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "kernelStarted": {
+      w.tag(834);
+      const at = w.begin();
+      writeKernelStarted(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "retentionChanged": {
       w.tag(874);
       const at = w.begin();
@@ -672,6 +680,10 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 794:
         body = { case: "credentialPolicyChanged", value: readCredentialPolicyChanged(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 834:
+        body = { case: "kernelStarted", value: readKernelStarted(r, r.enter()) };
         r.leave(end);
         break;
       case 874:
@@ -7776,4 +7788,178 @@ export function encodeNothingReported(m: NothingReportedShape): Uint8Array {
 export function decodeNothingReported(bytes: Uint8Array): NothingReportedShape {
   const r = new WireReader(bytes);
   return readNothingReported(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.KernelStarted`; its fields are described in event_pb.ts. */
+export interface KernelStartedShape {
+  number: number;
+  kernelVersion: string;
+  format: number;
+  epoch: number;
+  openedAtMs: number;
+  afterSequence: number;
+  afterHash: Uint8Array;
+  wasClosed: boolean;
+  openRuns: number;
+  runs: Uint8Array;
+  leases: number;
+  deadlines: number;
+  tailEvents: number;
+  tailBytes: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.KernelStarted`. */
+export function writeKernelStarted(w: WireWriter, m: KernelStartedShape): void {
+  if (m.number !== 0) {
+    w.tag(8);
+    w.varint32(m.number);
+  }
+  if (m.kernelVersion !== "") {
+    w.tag(18);
+    w.string(m.kernelVersion);
+  }
+  if (m.format !== 0) {
+    w.tag(24);
+    w.varint32(m.format);
+  }
+  if (m.epoch !== 0) {
+    w.tag(32);
+    w.varint32(m.epoch);
+  }
+  if (!Object.is(m.openedAtMs, 0)) {
+    w.tag(41);
+    w.double(m.openedAtMs);
+  }
+  if (!Object.is(m.afterSequence, 0)) {
+    w.tag(49);
+    w.double(m.afterSequence);
+  }
+  if (m.afterHash.length > 0) {
+    w.tag(58);
+    w.bytes(m.afterHash);
+  }
+  if (m.wasClosed) {
+    w.tag(64);
+    w.bool(m.wasClosed);
+  }
+  if (!Object.is(m.openRuns, 0)) {
+    w.tag(73);
+    w.double(m.openRuns);
+  }
+  if (m.runs.length > 0) {
+    w.tag(82);
+    w.bytes(m.runs);
+  }
+  if (m.leases !== 0) {
+    w.tag(88);
+    w.varint32(m.leases);
+  }
+  if (m.deadlines !== 0) {
+    w.tag(96);
+    w.varint32(m.deadlines);
+  }
+  if (m.tailEvents !== 0) {
+    w.tag(104);
+    w.varint32(m.tailEvents);
+  }
+  if (!Object.is(m.tailBytes, 0)) {
+    w.tag(113);
+    w.double(m.tailBytes);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.KernelStarted` up to `end`, which is the reader's limit. */
+export function readKernelStarted(r: WireReader, end: number): KernelStartedShape {
+  let number: number = 0;
+  let kernelVersion: string = "";
+  let format: number = 0;
+  let epoch: number = 0;
+  let openedAtMs: number = 0;
+  let afterSequence: number = 0;
+  let afterHash: Uint8Array = EMPTY_BYTES;
+  let wasClosed: boolean = false;
+  let openRuns: number = 0;
+  let runs: Uint8Array = EMPTY_BYTES;
+  let leases: number = 0;
+  let deadlines: number = 0;
+  let tailEvents: number = 0;
+  let tailBytes: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        number = r.varint32();
+        break;
+      case 18:
+        kernelVersion = r.string();
+        break;
+      case 24:
+        format = r.varint32();
+        break;
+      case 32:
+        epoch = r.varint32();
+        break;
+      case 41:
+        openedAtMs = r.double();
+        break;
+      case 49:
+        afterSequence = r.double();
+        break;
+      case 58:
+        afterHash = r.bytes();
+        break;
+      case 64:
+        wasClosed = r.bool();
+        break;
+      case 73:
+        openRuns = r.double();
+        break;
+      case 82:
+        runs = r.bytes();
+        break;
+      case 88:
+        leases = r.varint32();
+        break;
+      case 96:
+        deadlines = r.varint32();
+        break;
+      case 104:
+        tailEvents = r.varint32();
+        break;
+      case 113:
+        tailBytes = r.double();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    number,
+    kernelVersion,
+    format,
+    epoch,
+    openedAtMs,
+    afterSequence,
+    afterHash,
+    wasClosed,
+    openRuns,
+    runs,
+    leases,
+    deadlines,
+    tailEvents,
+    tailBytes,
+  };
+}
+
+/** Encodes a `pawl.log.v1.KernelStarted` into bytes of its own. */
+export function encodeKernelStarted(m: KernelStartedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeKernelStarted(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.KernelStarted`; its bytes fields are views of `bytes`. */
+export function decodeKernelStarted(bytes: Uint8Array): KernelStartedShape {
+  const r = new WireReader(bytes);
+  return readKernelStarted(r, r.limit);
 }

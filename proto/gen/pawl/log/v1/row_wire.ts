@@ -7,8 +7,8 @@ import type { WireWriter } from "../../../../wire/writer.js";
 import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
-import type { ChildEndedShape, HeldReturnShape, LabelShape, LegalHoldShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, RetentionChangedShape, RunDeadlineShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
-import { readChildEnded, readHeldReturn, readLabel, readLegalHold, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRetentionChanged, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeLabel, writeLegalHold, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRetentionChanged, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
+import type { ChildEndedShape, HeldReturnShape, KernelStartedShape, LabelShape, LegalHoldShape, ObligationDeclarationShape, ObligationSourceShape, OperationDeclarationShape, ProposalDeclarationShape, RetentionChangedShape, RunDeadlineShape, WaitDeclarationShape, WaitEndedShape } from "./event_wire.js";
+import { readChildEnded, readHeldReturn, readKernelStarted, readLabel, readLegalHold, readObligationDeclaration, readObligationSource, readOperationDeclaration, readProposalDeclaration, readRetentionChanged, readRunDeadline, readWaitDeclaration, readWaitEnded, writeChildEnded, writeHeldReturn, writeKernelStarted, writeLabel, writeLegalHold, writeObligationDeclaration, writeObligationSource, writeOperationDeclaration, writeProposalDeclaration, writeRetentionChanged, writeRunDeadline, writeWaitDeclaration, writeWaitEnded } from "./event_wire.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
 import type { CodeVersionShape } from "../../v1/version_wire.js";
@@ -3820,4 +3820,98 @@ export function encodePlanVersionRow(m: PlanVersionRowShape): Uint8Array {
 export function decodePlanVersionRow(bytes: Uint8Array): PlanVersionRowShape {
   const r = new WireReader(bytes);
   return readPlanVersionRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.StartRow`; its fields are described in row_pb.ts. */
+export interface StartRowShape {
+  started?: KernelStartedShape | undefined;
+}
+
+/** Appends the fields of a `pawl.log.v1.StartRow`. */
+export function writeStartRow(w: WireWriter, m: StartRowShape): void {
+  if (m.started !== undefined) {
+    w.tag(10);
+    const at = w.begin();
+    writeKernelStarted(w, m.started);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.StartRow` up to `end`, which is the reader's limit. */
+export function readStartRow(r: WireReader, end: number): StartRowShape {
+  let started: KernelStartedShape | undefined;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        started = readKernelStarted(r, r.enter());
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    started,
+  };
+}
+
+/** Encodes a `pawl.log.v1.StartRow` into bytes of its own. */
+export function encodeStartRow(m: StartRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStartRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.StartRow`; its bytes fields are views of `bytes`. */
+export function decodeStartRow(bytes: Uint8Array): StartRowShape {
+  const r = new WireReader(bytes);
+  return readStartRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.StartsRow`; its fields are described in row_pb.ts. */
+export interface StartsRowShape {
+  starts: StartRowShape[];
+}
+
+/** Appends the fields of a `pawl.log.v1.StartsRow`. */
+export function writeStartsRow(w: WireWriter, m: StartsRowShape): void {
+  for (const item of m.starts) {
+    w.tag(10);
+    const at = w.begin();
+    writeStartRow(w, item);
+    w.end(at);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.StartsRow` up to `end`, which is the reader's limit. */
+export function readStartsRow(r: WireReader, end: number): StartsRowShape {
+  const starts: StartRowShape[] = [];
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        starts.push(readStartRow(r, r.enter()));
+        r.leave(end);
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    starts,
+  };
+}
+
+/** Encodes a `pawl.log.v1.StartsRow` into bytes of its own. */
+export function encodeStartsRow(m: StartsRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeStartsRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.StartsRow`; its bytes fields are views of `bytes`. */
+export function decodeStartsRow(bytes: Uint8Array): StartsRowShape {
+  const r = new WireReader(bytes);
+  return readStartsRow(r, r.limit);
 }
