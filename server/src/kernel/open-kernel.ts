@@ -132,13 +132,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   const hold = new Hold({ store, fence, partition, loop });
   const history = historyOf({ store, partition, residency, runs }, loop);
   const startUp = startUpOf(options, {
-    store,
-    recovery,
-    runs,
-    loop,
-    checkpointer,
-    timers,
-    setAside,
+    ...{ store, recovery, runs, loop, checkpointer, timers, setAside },
   });
   const ready = startUp.begin();
   ready.catch(fail);

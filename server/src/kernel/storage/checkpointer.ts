@@ -80,13 +80,9 @@ export class Checkpointer implements LoopListener {
   #wasLagging = false;
   /** How many namespaces the last batch with their row held. */
   #savedNamespaces = 0;
-  /** How many changes of current versions the last batch with their row held. */
-  #savedVersions = 0;
+  /** How many changes of each other list of the store the last batch with its row held. */
+  readonly #savedLists = new Map<object, number>();
   #savedPolicies = 0;
-  /** How many changes of what is kept the last batch with their row held. */
-  #savedRetentions = 0;
-  /** How many starts the last batch with their row knew to be new. */
-  #savedStarts = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
@@ -316,10 +312,7 @@ export class Checkpointer implements LoopListener {
     if (this.#storeRun.pending.length === 0) {
       batch.add(this.#storeRun);
       this.#putNamespaces(batch);
-      this.#putVersions(batch);
-      this.#putPolicies(batch);
-      this.#putStarts(batch);
-      this.#putRetentions(batch);
+      this.#putLists(batch);
     }
     if (batch.buried > 0) {
       this.#parts.tombstones?.expect();
@@ -357,47 +350,12 @@ export class Checkpointer implements LoopListener {
   }
 
   /** Likewise. */
-  #putVersions(batch: CheckpointBatch): void {
-    const { versions, partition } = this.#parts.recovery;
-    if (versions.changes !== this.#savedVersions) {
-      this.#savedVersions = versions.changes;
-      const row = versions.row(partition);
-      if (row !== undefined) {
-        batch.put(row);
-      }
-    }
-  }
-
-  /** Likewise. */
-  #putPolicies(batch: CheckpointBatch): void {
-    const { credentialPolicies, partition } = this.#parts.recovery;
-    if (credentialPolicies.changes !== this.#savedPolicies) {
-      this.#savedPolicies = credentialPolicies.changes;
-      const row = credentialPolicies.row(partition);
-      if (row !== undefined) {
-        batch.put(row);
-      }
-    }
-  }
-
-  /** Likewise. */
-  #putRetentions(batch: CheckpointBatch): void {
-    const { retentions, partition } = this.#parts.recovery;
-    if (retentions.changes !== this.#savedRetentions) {
-      this.#savedRetentions = retentions.changes;
-      const row = retentions.row(partition);
-      if (row !== undefined) {
-        batch.put(row);
-      }
-    }
-  }
-
-  /** Likewise. */
-  #putStarts(batch: CheckpointBatch): void {
-    const { starts, partition } = this.#parts.recovery;
-    if (starts.changes !== this.#savedStarts) {
-      this.#savedStarts = starts.changes;
-      const row = starts.row(partition);
+  #putLists(batch: CheckpointBatch): void {
+    const { versions, credentialPolicies, retentions, starts, partition } = this.#parts.recovery;
+    for (const list of [versions, credentialPolicies, retentions, starts]) {
+      const row =
+        list.changes === (this.#savedLists.get(list) ?? 0) ? undefined : list.row(partition);
+      this.#savedLists.set(list, list.changes);
       if (row !== undefined) {
         batch.put(row);
       }
