@@ -82,7 +82,6 @@ export class Checkpointer implements LoopListener {
   #savedNamespaces = 0;
   /** How many changes of each other list of the store the last batch with its row held. */
   readonly #savedLists = new Map<object, number>();
-  #savedPolicies = 0;
   #isOpen = false;
   #isClosing = false;
   #timer: Cancellable | undefined;
