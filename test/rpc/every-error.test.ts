@@ -11,6 +11,7 @@ import type { Case, World } from "./support/error-case.js";
 import { claim, complete, leasedRun, oneTask, textOf } from "./support/fixtures.js";
 import { itemCases as batchCases } from "./support/item-cases.js";
 import { obligationCases } from "./support/obligation-cases.js";
+import { planCases } from "./support/plan-cases.js";
 import { codeAndReason } from "./support/refusal.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
@@ -23,6 +24,7 @@ import { buildWorld } from "./support/world.js";
 const { method: run } = RunService;
 
 const cases: readonly Case[] = [
+  ...planCases,
   ...runCases,
   ...workerCases,
   ...waitCases,
