@@ -77,7 +77,8 @@ function expectedWaits(run: Run): number[] {
 
 /** The plan's specification of a task, with what an operator changed. */
 function specNow(run: Run, number: number): TaskSpec | undefined {
-  const own = run.plan.tasks[number] ?? run.called[number - run.plan.tasks.length]?.spec;
+  const called = run.called.find(({ spec }) => spec.number === number)?.spec;
+  const own = run.plan.tasks.find((spec) => spec.number === number) ?? called;
   return run.tasks[number]?.change?.spec ?? own;
 }
 
