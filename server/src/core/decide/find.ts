@@ -29,11 +29,13 @@ export function findLeased(run: Run, ref: TaskRef, leaseVersion: number): FoundT
   if (run.revisions === undefined || found === undefined || typeof ref === "number") {
     return found;
   }
-  if (found.task.leaseVersion === leaseVersion) {
+  const wasHeld = (task: Task): boolean =>
+    task.leasedAtMs !== 0 && task.leaseVersion === leaseVersion;
+  if (wasHeld(found.task)) {
     return found;
   }
   const number = run.tasks.findIndex(
-    (task) => task.leaseVersion === leaseVersion && nameOfTask(run, task.number) === ref,
+    (task) => wasHeld(task) && nameOfTask(run, task.number) === ref,
   );
   return foundTask(run, number) ?? found;
 }

@@ -24,8 +24,8 @@ export function reportOf<C extends "output" | "failure">(
 /** Refuses the report of a task that was superseded under its lease, and keeps the first one as evidence: the worker did what it says, whoever wants it now. */
 export function refuseLate(task: Task, leaseVersion: number, report: LateReport): Decision {
   const refusal = leaseLost(task, leaseVersion);
-  const isFirst = task.leaseVersion === leaseVersion && task.reportedLeaseVersion !== leaseVersion;
-  return isFirst && leaseVersion > 0
+  const wasHeld = task.leasedAtMs !== 0 && task.leaseVersion === leaseVersion;
+  return wasHeld && task.reportedLeaseVersion !== leaseVersion
     ? rejectWithEvidence(refusal, [
         { case: "reportCameLate", value: { task: task.number, leaseVersion, report } },
       ])
