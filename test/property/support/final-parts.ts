@@ -1,3 +1,4 @@
+import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import type { MutableRun } from "@pawl/server/core/state.js";
 import {
   isFinal,
@@ -16,7 +17,10 @@ export function finalParts(run: MutableRun): Map<string, unknown> {
   for (const task of run.tasks.filter(({ status }) => isFinal(taskTransitions, status))) {
     // How many of its needs completed is counted on, and so are what it called and what is unsettled.
     const derived = { openNeeds: 0, spareNeeds: 0, calls: undefined, unsettled: undefined };
-    parts.set(`task ${task.number}`, structuredClone({ ...task, ...derived }));
+    // That its worker spoke of it when it was superseded is noted, once.
+    const isSuperseded = task.status === TaskStatus.SUPERSEDED;
+    const noted = isSuperseded ? { version: 0, reportedLeaseVersion: 0 } : {};
+    parts.set(`task ${task.number}`, structuredClone({ ...task, ...derived, ...noted }));
   }
   for (const operation of run.operations.filter(({ status }) => isSettled(status))) {
     parts.set(

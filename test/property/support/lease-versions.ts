@@ -32,6 +32,7 @@ function isReport(body: Body): body is Report {
 export class LeaseVersions {
   readonly #last = new Map<number, number>();
   #base = 0;
+  #isRevised = false;
 
   hear(body: Body): void {
     if (body.case === "runContinued") {
@@ -40,9 +41,17 @@ export class LeaseVersions {
     if (body.case === "runRestarted" || body.case === "runContinued") {
       this.#base = Math.max(this.#base, ...this.#last.values());
       this.#last.clear();
+      this.#isRevised = false;
+    } else if (body.case === "planRevised") {
+      this.#isRevised = true;
     } else if (body.case === "taskLeased") {
       const { task, leaseVersion } = body.value;
-      expect(leaseVersion).toBe((this.#last.get(task) ?? this.#base) + 1);
+      const last = this.#last.get(task);
+      if (last === undefined && this.#isRevised) {
+        expect(leaseVersion).toBeGreaterThan(this.#base); // Above all that were before its revision.
+      } else {
+        expect(leaseVersion).toBe((last ?? this.#base) + 1);
+      }
       this.#last.set(task, leaseVersion);
     } else if (isReport(body)) {
       expect(body.value.leaseVersion).toBe(this.#last.get(body.value.task));
