@@ -45,6 +45,7 @@ const mayCall: Readonly<Record<string, string>> = {
   GetInput: "caod",
   ListInputs: "caod",
   GetHistory: "caod",
+  ExportRuns: "caod",
   GetRecoveryReport: "caod",
   ReadBlob: "wcaod",
   Work: "w",

@@ -16,7 +16,7 @@ function namesOf(command: Command, words: readonly string[]): string[] {
   return command.commands.flatMap((child) => namesOf(child, [...words, child.name()]));
 }
 
-const host = { serve: never, verify: never, restore: never, doctor: never };
+const host = { serve: never, verify: never, restore: never, doctor: never, verifyExport: never };
 const names = namesOf(buildProgram(processContext(), host, never), []);
 
 describe("pawl … --help", () => {

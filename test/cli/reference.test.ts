@@ -15,7 +15,7 @@ const never = (): never => {
 
 const program = buildProgram(
   processContext(),
-  { serve: never, verify: never, restore: never, doctor: never },
+  { serve: never, verify: never, restore: never, doctor: never, verifyExport: never },
   never,
 );
 

@@ -66,6 +66,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.RunService/GetInput": readers,
   "pawl.v1.RunService/ListInputs": readers,
   "pawl.v1.RunService/GetHistory": readers,
+  "pawl.v1.RunService/ExportRuns": readers,
   "pawl.v1.RunService/GetRecoveryReport": readers,
   "pawl.v1.RunService/ReadBlob": everyRole,
 

@@ -19,6 +19,11 @@ export const helpExamples: Readonly<Record<string, readonly string[]>> = {
   "run list": ["run list --status running --limit 100"],
   "run watch": ["run watch order-7"],
   "run history": ["run history order-7 --from 12"],
+  "run export": [
+    "run export order-7 --out order-7.jsonl",
+    "run export --workflow order --status failed --out failed.jsonl",
+  ],
+  "export verify": ["export verify order-7.jsonl"],
   "run output": ["run output order-7 --task pay --follow"],
   "run query": ["run query order-7", "run query order-7 status"],
   "run update": [

@@ -123,6 +123,8 @@ function hostCommands(context: CliContext): HostCommands {
     serve: async (options) => (await import("./serve/serve.js")).serve(context, options),
     restore: async (options) => (await import("./restore/restore.js")).restore(context, options),
     doctor: async (options) => (await import("./doctor/doctor.js")).doctor(context, options),
+    verifyExport: async (file, options) =>
+      (await import("./verify/verify-export.js")).verifyExport(context, file, options),
     verify: async (options) => (await import("./verify/verify.js")).verify(context, options),
   };
 }

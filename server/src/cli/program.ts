@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addApprovalsCommands } from "./commands/approvals.js";
 import { addDemo } from "./commands/demo.js";
 import { addDoctor, type Doctor } from "./commands/doctor.js";
+import { addExportCommands, type VerifyExport } from "./commands/export-verify.js";
 import { addHoldCommands } from "./commands/hold.js";
 import { addInbox } from "./commands/inbox.js";
 import { addInfo } from "./commands/info.js";
@@ -32,6 +33,7 @@ export interface HostCommands {
   readonly verify: Verify;
   readonly restore: Restore;
   readonly doctor: Doctor;
+  readonly verifyExport: VerifyExport;
 }
 
 /** The `pawl` command with all its commands. `setExitCode` is called by those that end with a code of their own. */
@@ -47,6 +49,7 @@ export function buildProgram(
   addDoctor(program, host.doctor, setExitCode);
   addDemo(program, context, setExitCode);
   addReplay(program, context, setExitCode);
+  addExportCommands(program, host.verifyExport, setExitCode);
   addRunCommands(program, context, setExitCode);
   addTaskCommands(program, context);
   addPlanCommands(program, context);

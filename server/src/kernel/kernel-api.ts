@@ -18,6 +18,7 @@ import type { RetentionEntry } from "./retentions.js";
 import type { CompactStatus } from "./storage/compactor.js";
 import type { EventProof } from "./storage/event-proofs.js";
 import type { LogRetention } from "./storage/log-retention.js";
+import type { EvidencePiece } from "./storage/run-evidence.js";
 import type { ScrubStatus } from "./storage/scrubber.js";
 
 /** A stored event with its places, as history and watchers give it. */
@@ -308,6 +309,10 @@ export interface KernelApi {
   starts(): Promise<readonly KernelStartedShape[]>;
   /** Where the log holds durable events of one run, by their numbers; one that it holds no more is left out. */
   eventProofs(target: Target, events: readonly number[]): Promise<ReadonlyMap<number, EventProof>>;
+  /** What a run is made of, byte by byte as it is stored, as far as it has come. Rejects with RejectionError when there is none. */
+  evidence(target: Target): AsyncIterable<EvidencePiece>;
+  /** The stored parts of the store's own history in which chunks of these runs are sealed. */
+  seals(runNumbers: ReadonlySet<number>): AsyncIterable<EvidencePiece>;
   /** Watches one run from a position (empty: from its first event). Rejects with RejectionError for a bad position. */
   watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher>;
   /** Watches one run from now on. */

@@ -25,6 +25,7 @@ import type { WatchHub } from "./watch-hub.js";
 /** What a kernel is put together from; `openKernel` does it. */
 export interface KernelParts {
   readonly store: Store;
+  readonly partition: number;
   readonly storeId: string;
   readonly storeEpoch: number;
   readonly loop: Loop;

@@ -47,6 +47,7 @@ import { goingAway, type Outcome, RejectionError, type ReplyTo, type Target } fr
 import type { EmittedChunk, OutputFilter, OutputReading } from "./output/output-entry.js";
 import type { RetentionEntry } from "./retentions.js";
 import type { EventProof } from "./storage/event-proofs.js";
+import { type EvidencePiece, RunEvidence } from "./storage/run-evidence.js";
 import { Watches } from "./watches.js";
 
 /** What `KernelInfo` tells of the log. */
@@ -62,6 +63,7 @@ export class Kernel implements KernelApi {
   readonly #answers: DurableAnswers;
   readonly #watches: Watches;
   readonly #namedLeases: NamedLeases;
+  readonly #evidence: RunEvidence;
   readonly #readyAtMs: number;
   readonly #failed: ((error: Error) => void)[] = [];
   #isDraining = false;
@@ -73,6 +75,8 @@ export class Kernel implements KernelApi {
     this.#loop = parts.loop;
     this.#answers = new DurableAnswers(parts.loop);
     this.#watches = new Watches(parts, this.#answers);
+    const { store, partition, loop } = parts;
+    this.#evidence = new RunEvidence({ store, partition, loop });
     this.#namedLeases = new NamedLeases(parts.loop, this.#answers);
     this.#readyAtMs = parts.loop.clock.now();
     void parts.openWorkKnown.then(
@@ -244,6 +248,15 @@ export class Kernel implements KernelApi {
   ): Promise<ReadonlyMap<number, EventProof>> {
     const resident = await this.#answers.load(target);
     return await this.#parts.history.proofs(resident.number, events);
+  }
+
+  async *evidence(target: Target): AsyncIterable<EvidencePiece> {
+    const resident = await this.#answers.load(target);
+    yield* this.#evidence.read(resident.number);
+  }
+
+  seals(runNumbers: ReadonlySet<number>): AsyncIterable<EvidencePiece> {
+    return this.#evidence.seals(runNumbers, this.#parts.storeRun);
   }
 
   watchRun(target: Target, position: Uint8Array, listener: WatchListener): Promise<Watcher> {

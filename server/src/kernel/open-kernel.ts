@@ -141,7 +141,7 @@ export async function openKernel(options: OpenKernelOptions): Promise<Kernel> {
   watchHub = watchHubOf({ store, partition, loop, history }, positions);
   await disk.start();
   kernel = new Kernel({
-    ...{ store, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
+    ...{ store, partition, storeId, loop, hold, checkpointer, history, disk, timers, startUp },
     ...{ compactor, watchHub, setAside, storeEpoch: epoch, openWorkKnown: ready },
     scrubber: scrubberOf({ ...options, store }, loop, ready),
     keeper: keeperOf(options, { store, loop, checkpointer, compactor, recovery, runs, ready }),

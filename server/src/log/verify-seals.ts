@@ -60,6 +60,16 @@ export function isBeingSwept(store: Pick<Store, "get">, run: RunKey): boolean {
   return run.runNumber !== STORE_RUN && store.get(sweepKey.encode(run)) !== undefined;
 }
 
+/** The chunks that are sealed in slices of run 0. Errors: `StoreDamaged` naming the sequence of an event that cannot be read. */
+export function* sealsOf(slices: Iterable<EventSlice>): Generator<SealedChunk, void, undefined> {
+  for (const slice of slices) {
+    for (const { sequence, bytes } of eventsOf(slice)) {
+      const { body } = readEvent(bytes, sequence);
+      if (body.case === "checkpointSealed") yield* body.value.chunks;
+    }
+  }
+}
+
 /**
  * Checks that every chunk sealed in these slices of run 0 is the one that was sealed; what is missing is told to `gone`. Errors:
  * `StoreDamaged` naming the chunk's key, or the sequence of an event that cannot be read.

@@ -179,6 +179,8 @@ export const runCases: readonly Case[] = [
   ...deletionCases,
   refused(run.getHistory, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.getHistory, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: long })),
+  refused(run.exportRuns, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => ({ runIds: ["no-such-run"] })),
+  refused(run.exportRuns, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runIds: [long] })),
   refused(run.getRecoveryReport, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", () => ({ runId: "" })),
   refused(run.getRecoveryReport, "INVALID_ARGUMENT PAWL_INVALID_FIELD", ({ open }) => ({

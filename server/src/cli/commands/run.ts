@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.js";
 import { addRunDelete } from "./run-delete.js";
 import { addRunCancel, addRunTerminate } from "./run-end.js";
+import { addRunExport } from "./run-export.js";
 import { addRunHistory } from "./run-history.js";
 import { addRunList } from "./run-list.js";
 import { addRunOutput } from "./run-output.js";
@@ -26,6 +27,7 @@ export function addRunCommands(
   addRunList(group, context);
   addRunWatch(group, context);
   addRunHistory(group, context);
+  addRunExport(group, context);
   addRunOutput(group, context);
   addRunQuery(group, context);
   addRunUpdate(group, context, setExitCode);

@@ -5,6 +5,7 @@ import { diffPlans, getPlan, listPlanVersions } from "./plan-read.js";
 import { revisePlan } from "./plan-revise.js";
 import { deleteRun } from "./run-delete.js";
 import { cancelRun, terminateRun } from "./run-end.js";
+import { exportRuns } from "./run-export.js";
 import { getHistory, readBlob } from "./run-history.js";
 import { getInput, listInputs, provideInput } from "./run-input.js";
 import { readOutput } from "./run-output.js";
@@ -42,6 +43,7 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     listPlanVersions: (request) => listPlanVersions(edge, request),
     diffPlans: (request) => diffPlans(edge, request),
     getHistory: (request, call) => getHistory(edge, request, call),
+    exportRuns: (request, call) => exportRuns(edge, request, call),
     getRecoveryReport: (request, call) => getRecoveryReport(edge, request, call),
     sendSignal: (request, call) => sendSignal(edge, request, call),
     updateRun: (request, call) => updateRun(edge, request, call),
