@@ -27,6 +27,8 @@ const mayCall: Readonly<Record<string, string>> = {
   WatchRuns: "caod",
   ReadOutput: "caod",
   CancelRun: "cod",
+  RewindRun: "od",
+  RetryRun: "od",
   TerminateRun: "od",
   DeleteRun: "od",
   PauseRun: "od",

@@ -5,7 +5,13 @@ import { describe, expect, test } from "vitest";
 const one = new Session("one", "default", "w1");
 const two = new Session("two", "default", "w2");
 
-const by = (session: Session) => ({ session, leaseVersion: 3, incarnation: 1, seenThrough: 9 });
+const by = (session: Session) => ({
+  session,
+  leaseVersion: 3,
+  incarnation: 1,
+  generation: 1,
+  seenThrough: 9,
+});
 
 describe("what sessions keep warm", () => {
   test("is given out once", () => {

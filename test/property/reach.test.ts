@@ -81,6 +81,8 @@ const allEvents = [
   "runRestarted",
   "runContinued",
   "runTimedOut",
+  "runRewound",
+  "operationReused",
   "rollbackBegan",
   "taskLeased",
   "leaseEnded",

@@ -13,6 +13,7 @@ import { itemCases as batchCases } from "./support/item-cases.js";
 import { obligationCases } from "./support/obligation-cases.js";
 import { planCases } from "./support/plan-cases.js";
 import { codeAndReason } from "./support/refusal.js";
+import { rewindCases } from "./support/rewind-cases.js";
 import type { RpcClient } from "./support/rpc-client.js";
 import { runCases } from "./support/run-cases.js";
 import { openTestServer, type TestServer } from "./support/test-server.js";
@@ -25,6 +26,7 @@ const { method: run } = RunService;
 
 const cases: readonly Case[] = [
   ...planCases,
+  ...rewindCases,
   ...runCases,
   ...workerCases,
   ...waitCases,

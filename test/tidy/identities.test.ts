@@ -19,15 +19,9 @@ const repeats = ["ClaimTasks"];
 
 /** Methods whose version may be left out: they mean the thing as it is. */
 const anyVersion = [
-  ...["CancelRun", "DeleteRun", "PauseRun", "RemoveCurrentVersion", "ResumeRun", "SendSignal"],
-  ...[
-    "SetCredentialPolicy",
-    "SetCurrentVersion",
-    "SetLegalHold",
-    "SetRetention",
-    "TerminateRun",
-    "UpdateRun",
-  ],
+  ...["CancelRun", "DeleteRun", "PauseRun", "RemoveCurrentVersion", "ResumeRun", "RetryRun"],
+  ...["RewindRun", "SendSignal", "SetCredentialPolicy", "SetCurrentVersion", "SetLegalHold"],
+  ...["SetRetention", "TerminateRun", "UpdateRun"],
 ];
 
 /** What an item of a stream is the same as; the rules of that method are its own. `reading`: it changes nothing durable. */

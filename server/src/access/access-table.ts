@@ -48,6 +48,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   "pawl.v1.RunService/WatchRuns": readers,
   "pawl.v1.RunService/ReadOutput": readers,
   "pawl.v1.RunService/CancelRun": within("client", "operator", "admin"),
+  "pawl.v1.RunService/RewindRun": operators,
+  "pawl.v1.RunService/RetryRun": operators,
   "pawl.v1.RunService/TerminateRun": operators,
   "pawl.v1.RunService/DeleteRun": operators,
   "pawl.v1.RunService/PauseRun": operators,

@@ -89,6 +89,7 @@ const steps: Readonly<Record<string, Steps>> = {
     "Delete it when what the message names needs it no more.",
     f.command("reviews list"),
   ],
+  PAWL_ROLLED_BACK: () => ["Start the work anew under another run id."],
   PAWL_RUN_EXISTS: () => ["Use another id, or start without --on-existing refuse."],
   PAWL_RUN_NOT_FOUND: (f) => [f.command("run list")],
   PAWL_RUN_OVER: (f) => [

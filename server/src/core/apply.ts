@@ -8,6 +8,7 @@ import {
   applyObligationMade,
   applyObligationSettled,
 } from "./apply/obligations.js";
+import { applyOperationReused } from "./apply/operation-reused.js";
 import { applyOperationEvent } from "./apply/operations.js";
 import { applyPlanRevised, applyReportCameLate } from "./apply/plan-revised.js";
 import { applyProposalEvent } from "./apply/proposals.js";
@@ -17,6 +18,7 @@ import { applyRunContinued } from "./apply/run-continued.js";
 import { applyCancelRequested, applyRunClosed, applyRunFaulted } from "./apply/run-ends.js";
 import { applyRunPaused, applyRunResumed } from "./apply/run-paused.js";
 import { applyRunRestarted } from "./apply/run-restarted.js";
+import { applyRunRewound } from "./apply/run-rewound.js";
 import { applyRunStarted, emptyRun } from "./apply/run-started.js";
 import { applyRunTimedOut } from "./apply/run-timed-out.js";
 import { applySignalReceived } from "./apply/signals.js";
@@ -262,6 +264,10 @@ function applyToRun(
     case "legalHoldChanged":
       applyLegalHoldChanged(run, body.value, meta);
       break;
+    case "runRewound":
+    case "operationReused":
+      applyGoneBack(run, body, meta, hooks);
+      break;
     case "runStarted":
     case "runPurged":
     case "retentionChanged":
@@ -273,5 +279,19 @@ function applyToRun(
     case "credentialPolicyChanged":
     case "kernelStarted":
       throw new CorruptHistory("an event that may follow in a run", `it is ${body.case}`);
+  }
+}
+
+/** The run went on from an earlier point, or code took up again what it had done. */
+function applyGoneBack(
+  run: MutableRun,
+  body: Extract<EventBody, { readonly case: "runRewound" | "operationReused" }>,
+  meta: EventMeta,
+  hooks: ApplyHooks,
+): void {
+  if (body.case === "runRewound") {
+    applyRunRewound(run, body.value, meta, hooks);
+  } else {
+    applyOperationReused(run, body.value, meta);
   }
 }

@@ -9,6 +9,8 @@ const words: Readonly<Record<string, string>> = {
   UpdateRun: "an update",
   ContinueRun: "a continuation as new",
   ExpireRun: "its timeout",
+  RewindRun: "a rewind",
+  RetryRun: "a retry",
   ProvideInput: "an answer",
   ChangeTask: "a change by hand",
   ProposeAction: "a proposal",

@@ -13,6 +13,7 @@ import type {
   RevokeApproval,
   WithdrawProposal,
 } from "./command/proposal-commands.js";
+import type { RetryRun, RewindRun } from "./command/rewind-commands.js";
 import type {
   CancelRun,
   ExpireRun,
@@ -66,6 +67,7 @@ export type {
   RevokeApproval,
   WithdrawProposal,
 } from "./command/proposal-commands.js";
+export type { RetryRun, RewindPoint, RewindRun } from "./command/rewind-commands.js";
 export type {
   CancelRun,
   ExpireRun,
@@ -127,6 +129,8 @@ export type Command =
   | ResumeRun
   | CancelRun
   | TerminateRun
+  | RewindRun
+  | RetryRun
   | ExpireRun
   | ResolveReview
   | ProposeAction

@@ -28,6 +28,7 @@ import { decideRecordStep } from "./decide/record-step.js";
 import { decideCompleteTask, decideConfirmCancel, decideFailTask } from "./decide/report.js";
 import { decideResolveReview } from "./decide/resolve-review.js";
 import { decideRevisePlan } from "./decide/revise-plan.js";
+import { decideRetryRun, decideRewindRun } from "./decide/rewind-run.js";
 import { decideSendSignal } from "./decide/send-signal.js";
 import { decideSettleObligation } from "./decide/settle-obligation.js";
 import { decideStartRun } from "./decide/start-run.js";
@@ -89,12 +90,12 @@ export function decide(
       return decidePauseRun(run, command, ctx);
     case "ResumeRun":
       return decideResumeRun(run, command, ctx);
+    case "RewindRun":
+    case "RetryRun":
     case "CancelRun":
-      return decideCancelRun(run, command, ctx);
     case "TerminateRun":
-      return decideTerminateRun(run, command, ctx);
     case "ExpireRun":
-      return decideExpireRun(run, ctx);
+      return decideAboutEnd(run, command, ctx);
     case "ResolveReview":
       return decideResolveReview(run, command, ctx);
     case "ProposeAction":
@@ -119,3 +120,24 @@ export function decide(
 }
 
 export { decideStartRun };
+
+type EndCommand = Extract<
+  Command,
+  { readonly kind: "RewindRun" | "RetryRun" | "CancelRun" | "TerminateRun" | "ExpireRun" }
+>;
+
+/** Commands by which a run ends, or is open again. */
+function decideAboutEnd(run: Run, command: EndCommand, ctx: DecideContext): Decision {
+  switch (command.kind) {
+    case "RewindRun":
+      return decideRewindRun(run, command, ctx);
+    case "RetryRun":
+      return decideRetryRun(run, command, ctx);
+    case "CancelRun":
+      return decideCancelRun(run, command, ctx);
+    case "TerminateRun":
+      return decideTerminateRun(run, command, ctx);
+    case "ExpireRun":
+      return decideExpireRun(run, ctx);
+  }
+}

@@ -2,6 +2,7 @@ import type { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import type { EventBody } from "./event.js";
 import type { RevisedPlan } from "./plan/revised-plan.js";
 import type { Rejection } from "./rejection.js";
+import type { RewindReport } from "./rewind-report.js";
 import type { Obligation, Operation, Proposal, Review, Step } from "./state.js";
 
 /** What the caller of an intent must do now; the edge turns it into `pawl.v1.IntentAnswer`. */
@@ -44,6 +45,8 @@ export interface Reply {
   readonly obligation?: Obligation["number"];
   /** What a revision does to the tasks, for RevisePlan. */
   readonly revision?: RevisedPlan;
+  /** What becomes of the run, for RewindRun and RetryRun; absent when that was done before. */
+  readonly rewind?: RewindReport;
 }
 
 /** What `decide` answers: events to apply (perhaps none) with a reply, or a rejection, perhaps with what is kept of the request as evidence. */

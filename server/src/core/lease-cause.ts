@@ -14,6 +14,7 @@ const lostCauses: Readonly<Record<LeaseEndReason, string>> = {
   [LeaseEndReason.WITHDRAWN]: "withdrawn",
   [LeaseEndReason.PERSON]: "person",
   [LeaseEndReason.SUPERSEDED]: "superseded",
+  [LeaseEndReason.REWOUND]: "rewound",
 };
 
 /** The word of `pawl.v1.LostLease` for a reason. */

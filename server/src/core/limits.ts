@@ -41,6 +41,8 @@ export const limits = {
   failureBytesMax: 16_384,
   /** Times that one run may begin once more within 24 hours. */
   restartsPerDayMax: 256,
+  /** How often one incarnation of a run may go on from an earlier point. */
+  rewindsMax: 100,
   /** Steps of one run. */
   stepsMax: 100_000,
   /** Waits of one run, those included that have ended. */

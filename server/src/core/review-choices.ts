@@ -17,6 +17,8 @@ export function legalChoices(run: Run, review: Review): ReviewChoice[] {
       return isRunOpen(run.status)
         ? [...(review.returned === undefined ? [] : [ACCEPT]), RETRY, DONE, SKIP, FAIL]
         : [];
+    case ReviewSubject.REUSE:
+      return isRunOpen(run.status) ? [ACCEPT, FAIL] : [];
     default:
       return isRunOpen(run.status) ? [RETRY] : [];
   }

@@ -57,6 +57,12 @@ export interface MutableOperation {
   proposal: number | undefined;
   /** True when a person said in a review that it may be called again, whatever became of its approval. */
   retryAllowed: boolean;
+  /** Event number of its first intent. */
+  intendedEvent: number;
+  /** True when an earlier generation settled it, and no code of the present one has asked for it yet. */
+  carried: boolean;
+  /** Fingerprint of another request for which a person decided that its result stands; empty: none. */
+  adoptedFingerprint: Uint8Array;
 }
 
 /** A recorded step. */
@@ -78,6 +84,10 @@ export interface MutableStep {
   answers: number | undefined;
   /** Attempt that published it; 0: it is not published. */
   attempt: number;
+  /** How old a read may be when its run goes on from an earlier point, in ms; 0: as old as it is. */
+  maxAgeMs: number;
+  /** Generation since which it is not given to code any more; 0: it is. */
+  dropped: number;
 }
 
 /** Derived: what is published under a name. */
@@ -106,6 +116,8 @@ export interface MutableReview {
   waitingTasks: number[];
   /** What the task's code returned, kept until it is resolved; undefined: nothing. */
   returned: HeldReturnShape | undefined;
+  /** Of a REUSE: fingerprint of what code asks for now; undefined otherwise. */
+  askedFingerprint: Uint8Array | undefined;
 }
 
 /** Something that a task waits for, or waited for. */
@@ -120,6 +132,10 @@ export interface MutableWait {
   endedEvent: number;
   /** When it ended, or when its task did; 0 while it is open. */
   closedAtMs: number;
+  /** Event number of its beginning. */
+  openedEvent: number;
+  /** Generation since which it is not given to code any more; 0: it is. */
+  dropped: number;
 }
 
 /** A proposal. Its declaration never changes. */
@@ -141,6 +157,10 @@ export interface MutableProposal {
   operation: number | undefined;
   /** Call that consumed it. */
   intentId: string;
+  /** Event number of it. */
+  madeEvent: number;
+  /** Generation since which it is not given to code any more; 0: it is. */
+  dropped: number;
 }
 
 /** What the run owes another, or owed it. Its declaration never changes while it may be asked for. */
@@ -162,6 +182,8 @@ export interface MutableObligation {
   /** Event number of that; 0: it has not. */
   endedEvent: number;
   endedAtMs: number;
+  /** True when an earlier generation made it after the point from which the run went on. */
+  carried: boolean;
 }
 
 /** A signal, or an update: one whose sender waits for an answer. */

@@ -161,6 +161,20 @@ export interface MutableRun {
   timedOut: boolean;
   /** How its function began this incarnation; undefined when it did not. */
   continued: Continued | undefined;
+  /** How often this incarnation went on from an earlier point, plus 1. */
+  generation: number;
+  /** How its generations began, but for the first; oldest first. */
+  rewinds: readonly RewindNote[];
+}
+
+/** How a generation of a run began. */
+export interface RewindNote {
+  readonly generation: number;
+  /** Number of the event. */
+  readonly event: number;
+  readonly requestId: string;
+  /** SHA-256 of the request. */
+  readonly digest: Uint8Array;
 }
 
 /** That the function of a run began its present incarnation. */
@@ -266,8 +280,14 @@ export interface MutableTask {
   inputsEvent: number;
   /** Number of the task that called it; undefined: it is of the plan. */
   caller: number | undefined;
-  /** Number of the event that ended it, when another task called it or its plan has joins. 0: it has not ended. */
+  /** Number of the event that ended it. 0: it has not ended. */
   closedEvent: number;
+  /** Generation of the run in which it was opened last. */
+  generation: number;
+  /** Number of the event that brought it into the run; 0: it is of the plan. */
+  calledEvent: number;
+  /** Generation since which it is no longer of the run; 0: it is. Its number stays its own. */
+  dropped: number;
   /** What it called; undefined while it called nothing. */
   calls: TaskCalls | undefined;
   /** Derived: numbers of the unsettled operations that it called last. */

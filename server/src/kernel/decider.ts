@@ -9,6 +9,7 @@ import type { Decision } from "../core/decision.js";
 import type { EventBody } from "../core/event.js";
 import type { Rejection } from "../core/rejection.js";
 import type { Retention } from "../core/retention.js";
+import type { Run } from "../core/state.js";
 import { isRunOpen } from "../core/transitions.js";
 import { sha256 } from "../log/sha256.js";
 import type { FaultLog } from "./fault-log.js";
@@ -93,7 +94,7 @@ export class Decider {
   /** Applies what was decided. A run that begins once more is new work: it is refused while new runs are. */
   #carryOut(resident: Resident, { kind }: Command, decision: Accepted, nowMs: number): Decision {
     const begins =
-      kind === "StartRun" && decision.events.some((event) => event.case === "runRestarted");
+      beginning.has(kind) && decision.events.some((event) => isBeginning(resident.run, event));
     const refusal = begins ? this.#parts.admit() : undefined;
     if (refusal !== undefined) {
       return { accepted: false, rejection: refusal };
@@ -238,4 +239,11 @@ function toOutcome(decision: Decision, resident: Resident): Outcome {
   return decision.accepted
     ? { accepted: true, reply: decision.reply, run: resident.run, runNumber: resident.number }
     : { accepted: false, rejection: decision.rejection };
+}
+
+/** Commands by which a run that has ended may be open again. */
+const beginning: ReadonlySet<string> = new Set(["StartRun", "RewindRun", "RetryRun"]);
+
+function isBeginning({ status }: Run, event: EventBody): boolean {
+  return event.case === "runRestarted" || (event.case === "runRewound" && !isRunOpen(status));
 }

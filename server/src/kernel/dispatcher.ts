@@ -226,6 +226,7 @@ export class Dispatcher {
     const isOfUse =
       warm?.leaseVersion === run.tasks[task]?.leaseVersion &&
       warm?.incarnation === run.incarnation &&
+      warm?.generation === run.tasks[task]?.generation &&
       this.#isOfVersion(run, task) &&
       warm.session.canTake &&
       warm.session.queueKeys.includes(queue.key);

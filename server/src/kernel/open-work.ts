@@ -348,7 +348,7 @@ export class OpenWork {
     }
   }
 
-  #leaseOver({ incarnation }: MutableRun, task: number, cause: string): void {
+  #leaseOver({ incarnation, tasks }: MutableRun, task: number, cause: string): void {
     const lease = this.leases.remove(this.current, task);
     const session = lease?.session;
     if (lease === undefined || session === undefined) {
@@ -359,6 +359,7 @@ export class OpenWork {
     if (seenThrough !== undefined && session.listener !== undefined) {
       this.dispatcher.warm.keep(this.current, task, {
         ...{ session, leaseVersion, incarnation, seenThrough },
+        generation: tasks[task]?.generation ?? 0,
       });
     }
     if (cause !== "" && session.listener !== undefined) {

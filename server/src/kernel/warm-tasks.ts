@@ -12,6 +12,8 @@ export interface WarmTask {
   readonly leaseVersion: number;
   /** Execution under the run id that it belongs to. */
   readonly incarnation: number;
+  /** Generation of the run in which the task was opened that it is of. */
+  readonly generation: number;
   /** Up to which event of its run the code has been given outcomes. */
   readonly seenThrough: number;
 }

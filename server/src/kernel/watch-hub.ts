@@ -264,8 +264,9 @@ export function matchesFilter(filter: WatchFilter, resident: Resident): boolean 
 
 /** True when a run is over after these events of it. */
 function endsClosed(events: readonly WatchedEvent[]): boolean {
-  const last = events.findLast(
-    ({ event: { body } }) => body.case === "runClosed" || body.case === "runRestarted",
-  );
+  const last = events.findLast(({ event: { body } }) => opensOrCloses.has(body.case));
   return last?.event.body.case === "runClosed";
 }
+
+/** Events after which a run is over, or is open again. */
+const opensOrCloses: ReadonlySet<string> = new Set(["runClosed", "runRestarted", "runRewound"]);

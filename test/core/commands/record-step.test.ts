@@ -29,6 +29,8 @@ describe("RecordStep", () => {
         publishes: undefined,
         answers: undefined,
         attempt: 0,
+        maxAgeMs: 0,
+        dropped: 0,
       },
     ]);
   });

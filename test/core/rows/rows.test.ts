@@ -107,6 +107,7 @@ describe("rows of a run", () => {
       version: 1,
       waitingTasks: [4],
       returned: undefined,
+      askedFingerprint: undefined,
     } as const;
     expect(rowOfReview(review).waitingTasks).not.toBe(review.waitingTasks);
   });

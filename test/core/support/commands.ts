@@ -29,6 +29,8 @@ import type {
   RecordStep,
   ResolveReview,
   ResumeRun,
+  RetryRun,
+  RewindRun,
   SendSignal,
   SettleObligation,
   StartRun,
@@ -371,6 +373,41 @@ export function resumeRun(expectedVersion?: number): ResumeRun {
 /** Ends the run at once. */
 export function terminateRun(expectedVersion?: number): TerminateRun {
   return { kind: "TerminateRun", expectedVersion, reason: "now" };
+}
+
+/** Lets the run go on from an event, or from what a task recorded. */
+export function rewindRun(to: RewindRun["to"] | number, parts: Partial<RewindRun> = {}): RewindRun {
+  return {
+    kind: "RewindRun",
+    expectedVersion: undefined,
+    requestId: "w1",
+    digest: fingerprint(1),
+    reason: "wrong",
+    dryRun: false,
+    to: typeof to === "number" ? { case: "event", event: to } : to,
+    dropsMessages: false,
+    ...parts,
+  };
+}
+
+/** A task, or one of its records, as the point of a rewind. */
+export function beforeTask(task: string, name?: string, key?: string): RewindRun["to"] {
+  return { case: "task", task, record: name === undefined ? undefined : { name, key } };
+}
+
+/** Tries again what failed. */
+export function retryRun(parts: Partial<RetryRun> = {}): RetryRun {
+  return {
+    kind: "RetryRun",
+    expectedVersion: undefined,
+    requestId: "y1",
+    digest: fingerprint(1),
+    reason: "mended",
+    dryRun: false,
+    tasks: [],
+    cancelled: false,
+    ...parts,
+  };
 }
 
 /** Resolves review 0. */

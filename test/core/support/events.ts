@@ -279,6 +279,7 @@ export function stepRecorded(
       seenThrough: 0,
       observedAtMs: 0,
       attempt: 0,
+      maxAgeMs: 0,
       ...parts,
     },
   };

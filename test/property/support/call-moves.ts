@@ -11,7 +11,7 @@ export function callsOf(run: Run, move: Move): CallTasks {
   const turn = pick % 3 === 0 ? "" : `${Math.floor(run.eventCount / 8)}`;
   const names = [`call${which % 3}${turn}`, `call${(which % 3) + 1}${turn}`].slice(pick % 2);
   const retry = { attemptsMax: 1 + (pick % 3) };
-  const earlier = run.called.map(({ spec }) => spec.name);
+  const earlier = [...run.calledByName.keys()];
   const some = (of: number, rest: number): string[] =>
     earlier.filter((_, number) => (number + pick) % of === rest);
   return {

@@ -16,6 +16,7 @@ import type { Move } from "./moves.js";
 import { obligationOf, signalOf } from "./obligation-moves.js";
 import { oneOf } from "./one-of.js";
 import { revisionOf } from "./revision-moves.js";
+import { wentBackOf } from "./rewind-moves.js";
 import { provisionOf, suspensionOf } from "./wait-moves.js";
 
 /** A task that follows is taken under some version, or under none, which is refused. */
@@ -87,12 +88,14 @@ export function commandOf(run: Run, move: Move): Exclude<Command, StartRun> {
     case "resume":
       return { kind: "ResumeRun", expectedVersion: versionOf(run, move), reason: "looked" };
     case "cancel":
-      return { kind: "CancelRun", expectedVersion: versionOf(run, move), reason: "enough" };
     case "terminate":
-      return { kind: "TerminateRun", expectedVersion: versionOf(run, move), reason: "now" };
+      return endOf(run, move.verb, move);
     case "hold":
     case "delete":
       return deletionOf(run, move.verb, move);
+    case "rewind":
+    case "retry":
+      return wentBackOf(run, move.verb, move);
     case "resolve":
       return resolutionOf(run, move);
     case "propose":
@@ -110,6 +113,14 @@ function deletionOf(run: Run, verb: "hold" | "delete", move: Move): Exclude<Comm
   return verb === "hold"
     ? { kind: "ChangeLegalHold", ...order, held: move.pick % 3 === 0 }
     : { kind: "DeleteRun", ...order, dryRun: move.pick === 1, whenDue: move.pick === 2 };
+}
+
+/** The end of a run, asked for or at once. */
+function endOf(run: Run, verb: "cancel" | "terminate", move: Move): Exclude<Command, StartRun> {
+  const expectedVersion = versionOf(run, move);
+  return verb === "cancel"
+    ? { kind: "CancelRun", expectedVersion, reason: "enough" }
+    : { kind: "TerminateRun", expectedVersion, reason: "now" };
 }
 
 /** The pause of a run, with offers that no worker is said to have taken. */

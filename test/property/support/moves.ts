@@ -25,6 +25,8 @@ const verbs = [
   "resume",
   "cancel",
   "terminate",
+  "rewind",
+  "retry",
   "resolve",
   "propose",
   "decide",
@@ -81,6 +83,8 @@ const weights: Readonly<Record<Verb, number>> = {
   resume: 4,
   cancel: 1,
   terminate: 1,
+  rewind: 3,
+  retry: 2,
   resolve: 6,
   propose: 8,
   decide: 12,
@@ -126,6 +130,12 @@ export const runMoves: fc.Arbitrary<readonly Move[]> = fc.array(moveArbitrary(ve
   maxLength: 60,
   size: "max",
 });
+
+/** The same, but the run never goes back to an earlier point. */
+export const onwardMoves: fc.Arbitrary<readonly Move[]> = fc.array(
+  moveArbitrary(verbs.filter((verb) => verb !== "rewind" && verb !== "retry")),
+  { maxLength: 60, size: "max" },
+);
 
 /** Sequences of moves on an operation of scope NAMESPACE. */
 export const ledgerMoves: fc.Arbitrary<readonly Move[]> = fc.array(

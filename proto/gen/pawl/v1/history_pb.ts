@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/v1/history.proto.
  */
 export const file_pawl_v1_history: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL3YxL2hpc3RvcnkucHJvdG8SB3Bhd2wudjEi4gIKDEhpc3RvcnlFdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIOCgZudW1iZXIYAiABKA0SJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHR5cGUYBCABKAkSDAoEdGFzaxgFIAEoCRIPCgdhdHRlbXB0GAYgASgNEhUKDWxlYXNlX3ZlcnNpb24YByABKA0SFQoNb3BlcmF0aW9uX2tleRgIIAEoCRIMCgRzdGVwGAkgASgJEhEKCXJldmlld19pZBgKIAEoCRIhCgdwYXlsb2FkGAsgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDgoGZGV0YWlsGA0gASgJEhEKCXByaW5jaXBhbBgOIAEoCRITCgtwcm9wb3NhbF9pZBgPIAEoCRIOCgZzdG9yZWQYECABKAxiBnByb3RvMw", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
+  fileDesc("ChVwYXdsL3YxL2hpc3RvcnkucHJvdG8SB3Bhd2wudjEi9gIKDEhpc3RvcnlFdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIOCgZudW1iZXIYAiABKA0SJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHR5cGUYBCABKAkSDAoEdGFzaxgFIAEoCRIPCgdhdHRlbXB0GAYgASgNEhUKDWxlYXNlX3ZlcnNpb24YByABKA0SFQoNb3BlcmF0aW9uX2tleRgIIAEoCRIMCgRzdGVwGAkgASgJEhEKCXJldmlld19pZBgKIAEoCRIhCgdwYXlsb2FkGAsgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDCABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDgoGZGV0YWlsGA0gASgJEhEKCXByaW5jaXBhbBgOIAEoCRITCgtwcm9wb3NhbF9pZBgPIAEoCRIOCgZzdG9yZWQYECABKAwSEgoKZ2VuZXJhdGlvbhgRIAEoDWIGcHJvdG8z", [file_google_protobuf_timestamp, file_pawl_v1_failure, file_pawl_v1_payload]);
 
 /**
  * One event of a run. The fields that a type does not use are empty.
@@ -137,6 +137,13 @@ export type HistoryEvent = Message<"pawl.v1.HistoryEvent"> & {
    * @generated from field: bytes stored = 16;
    */
   stored: Uint8Array;
+
+  /**
+   * Generation of the run in which it happened. 0: it is of an earlier incarnation, or that is not said, as in a watch.
+   *
+   * @generated from field: uint32 generation = 17;
+   */
+  generation: number;
 };
 
 /**

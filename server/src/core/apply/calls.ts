@@ -53,7 +53,8 @@ function applyTasksCalled(
     if (isTaken(run, spec.name)) {
       throw new CorruptHistory(`task "${spec.name}" to be called once`, "there is one");
     }
-    addCall(run, caller, { shape: { ...shape, input: keepBytes(shape.input) }, spec }, meta.atMs);
+    const called = { shape: { ...shape, input: keepBytes(shape.input) }, spec };
+    addCall(run, caller, called, meta.atMs).calledEvent = meta.number;
     run.openTasks++;
     announceTask(run, spec.number, hooks);
   }

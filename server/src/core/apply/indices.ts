@@ -121,12 +121,17 @@ export function emptyIndices(): Pick<
 
 /** Adds what a called task is; its name is found from now on. */
 export function addCalled(run: MutableRun, called: CalledTask): void {
+  keepCalled(run, called);
+  run.calledByName.set(called.spec.name, called.spec.number);
+}
+
+/** Adds what a called task is, or was. */
+export function keepCalled(run: MutableRun, called: CalledTask): void {
   if (run.called === noneCalled) {
     run.called = [];
     run.calledByName = new Map();
   }
   run.called.push(called);
-  run.calledByName.set(called.spec.name, called.spec.number);
 }
 
 /** Counts a task among those that have ended before what they called, or takes it out. */
@@ -196,13 +201,16 @@ export function addProposal(run: MutableRun, proposal: MutableProposal): void {
     run.proposals = [];
   }
   run.proposals.push(proposal);
-  indexProposal(run, proposal.declaration.key, proposal.number);
+  if (proposal.dropped === 0) {
+    indexProposal(run, proposal.declaration.key, proposal.number);
+  }
   if (isProposalOpen(proposal.status)) {
     addOpenProposal(run, proposal.number);
   }
 }
 
-function indexProposal(run: MutableRun, key: string, number: number): void {
+/** Finds a proposal as the newest of its operation's key from now on. */
+export function indexProposal(run: MutableRun, key: string, number: number): void {
   if (run.proposalsByKey === noProposals) {
     run.proposalsByKey = new Map();
   }

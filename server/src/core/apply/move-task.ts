@@ -64,9 +64,7 @@ export function moveTask(
 
 function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: EventMeta): void {
   task.closedAtMs = meta.atMs;
-  if (run.plan.ranks !== undefined) {
-    task.closedEvent = meta.number;
-  }
+  task.closedEvent = meta.number;
   run.openTasks--;
   const isUndone = to === TaskStatus.FAILED || to === TaskStatus.CANCELLED;
   if (task.rollback === "declared" && isUndone && isRunOpen(run.status)) {
@@ -82,7 +80,7 @@ function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: Eve
     closeWaits(run, task, meta);
   }
   if (task.caller !== undefined) {
-    endCall(run, task, task.caller, meta);
+    endCall(run, task, task.caller);
   } else if (to === TaskStatus.FAILED || to === TaskStatus.SKIPPED) {
     run.failedTasks++;
   }
@@ -92,8 +90,7 @@ function closeTask(run: MutableRun, task: MutableTask, to: TaskStatus, meta: Eve
 }
 
 /** A called task has ended: its caller may go on. */
-function endCall(run: MutableRun, task: MutableTask, caller: number, meta: EventMeta): void {
-  task.closedEvent = meta.number;
+function endCall(run: MutableRun, task: MutableTask, caller: number): void {
   const { calls } = taskOf(run, caller);
   calls?.open.delete(task.number);
   calls?.ended.push(task.number);

@@ -43,6 +43,7 @@ export function applyObligationMade(
     ended: undefined,
     endedEvent: 0,
     endedAtMs: 0,
+    carried: false,
   });
   noteFamily(run, number);
   hooks.obliged(run, number);

@@ -14,6 +14,8 @@ import {
 import { keepBytes, keepFailure } from "./keep.js";
 import { consumeProposal } from "./proposals.js";
 
+const noFingerprint = new Uint8Array(0);
+
 /** Events about operations. */
 type OperationBody = Extract<
   EventBody,
@@ -152,6 +154,9 @@ function declareOperation(
     openReview: undefined,
     proposal: event.consumed?.proposal,
     retryAllowed: false,
+    intendedEvent: meta.number,
+    carried: false,
+    adoptedFingerprint: noFingerprint,
   };
   run.operations.push(operation);
   indexOperation(run, declaration.key, event.operation);

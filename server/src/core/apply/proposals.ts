@@ -109,6 +109,8 @@ function applyProposalMade(
     revisedBy: undefined,
     operation: undefined,
     intentId: "",
+    madeEvent: meta.number,
+    dropped: 0,
   });
   hooks.proposalMoved(run, event.proposal);
 }

@@ -58,6 +58,7 @@ export function applyReviewOpened(
     version: 1,
     waitingTasks: [],
     returned: event.returned && { output: keepBytes(event.returned.output) },
+    askedFingerprint: keepBytes(event.askedFingerprint),
   };
   run.reviews.push(review);
   noteReview(run, review);
@@ -88,6 +89,8 @@ export function applyReviewResolved(
   noteReview(run, review);
   if (review.subject === ReviewSubject.OPERATION) {
     resolveOperation(run, review, meta);
+  } else if (review.subject === ReviewSubject.REUSE) {
+    adoptResult(run, review);
   } else if (review.subject === ReviewSubject.RUN) {
     run.fault = "";
     run.version++;
@@ -121,6 +124,15 @@ function resolveOperation(run: MutableRun, review: MutableReview, meta: EventMet
     operation.failure = abandonedBy(review);
     operation.reconciled = true;
     moveOperation(run, operation, OperationStatus.ABANDONED, meta);
+  }
+}
+
+/** What the operation came to stands for what is asked now, too. */
+function adoptResult(run: MutableRun, review: MutableReview): void {
+  if (review.choice === ReviewChoice.ACCEPT && review.askedFingerprint !== undefined) {
+    const operation = operationOf(run, review.operation);
+    operation.adoptedFingerprint = review.askedFingerprint;
+    operation.version++;
   }
 }
 

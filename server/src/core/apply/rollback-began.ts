@@ -25,7 +25,7 @@ export function applyRollbackBegan(
   if (isTaken(run, spec.name)) {
     throw new CorruptHistory(`no task "${spec.name}" before`, "there is one");
   }
-  addRollback(run, task, { shape: rollback, spec }, meta.atMs);
+  addRollback(run, task, { shape: rollback, spec }, meta.atMs).calledEvent = meta.number;
   run.openTasks++;
   judgeOrphans(run, task);
   announceTask(run, spec.number, hooks);

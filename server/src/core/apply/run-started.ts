@@ -4,7 +4,7 @@ import type { EventMeta, EventValue } from "../event.js";
 import { neededCount } from "../plan/compile-join.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { noRequests } from "../start-requests.js";
-import type { MutableRun, MutableTask } from "../state.js";
+import type { MutableRun, MutableTask, RewindNote } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
 import { emptyIndices, noneUnsettled, noSteps, noWaits } from "./indices.js";
 import { keepBytes } from "./keep.js";
@@ -57,7 +57,7 @@ export function announceReady(run: MutableRun, hooks: ApplyHooks): void {
   }
 }
 
-/** A state without tasks, operations, steps, reviews or waits. */
+/** A state without tasks, operations, steps, reviews or waits. Field by field: a spread in the middle would give each run a shape of its own, with its fields out of line. */
 export function emptyRun(plan: CompiledPlan): MutableRun {
   return {
     kind: "run",
@@ -96,7 +96,6 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     openTasks: 0,
     failedTasks: 0,
     operations: [],
-    // One by one: a spread in the middle would give each run a shape of its own, with its fields out of line.
     operationsByKey: none.operationsByKey,
     stepsByIdentity: none.stepsByIdentity,
     published: none.published,
@@ -128,10 +127,13 @@ export function emptyRun(plan: CompiledPlan): MutableRun {
     deadline: undefined,
     timedOut: false,
     continued: undefined,
+    generation: 1,
+    rewinds: noRewinds,
   };
 }
 
 const noBytes = new Uint8Array(0);
+const noRewinds: readonly RewindNote[] = [];
 const none = emptyIndices();
 
 /**
@@ -172,6 +174,9 @@ export function newTask(spec: TaskSpec, startedAtMs: number, leaseVersion: numbe
     inputsEvent: 0,
     caller: undefined,
     closedEvent: 0,
+    generation: 1,
+    calledEvent: 0,
+    dropped: 0,
     calls: undefined,
     unsettled: noneUnsettled,
     steps: noSteps,

@@ -31,6 +31,8 @@ export function applyStepRecorded(
     publishes: event.publishes,
     answers: event.answers,
     attempt: event.attempt,
+    maxAgeMs: event.maxAgeMs,
+    dropped: 0,
   };
   run.steps.push(step);
   if (event.rollback !== undefined) {

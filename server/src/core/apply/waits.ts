@@ -69,6 +69,8 @@ function openWait(
     ended: undefined,
     endedEvent: 0,
     closedAtMs: 0,
+    openedEvent: meta.number,
+    dropped: 0,
   };
   run.waits.push(wait);
   indexWait(run, wait);

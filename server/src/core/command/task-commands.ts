@@ -106,6 +106,8 @@ export interface RecordStep {
   readonly failure: FailureShape | undefined;
   readonly seenThrough: number;
   readonly read: boolean;
+  /** How old it may be when its run goes on from an earlier point, in ms. Absent or 0: as old as it is. */
+  readonly maxAgeMs?: number | undefined;
   /** The operation that the value is the content of, for a rollback; absent: none. */
   readonly rollback?: RollbackShape | undefined;
 }

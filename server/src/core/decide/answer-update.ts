@@ -29,7 +29,7 @@ export function refuseAnswer(
   if (update.answer === undefined) {
     return undefined;
   }
-  const answering = run.steps.find((step) => step.answers === answers);
+  const answering = run.steps.find((step) => step.answers === answers && step.dropped === 0);
   const nameOf = (step: { readonly name: string; readonly key?: string | undefined }): Uint8Array =>
     ctx.sha256(encodeUtf8(JSON.stringify([step.name, step.key ?? null])));
   return fingerprintConflict({

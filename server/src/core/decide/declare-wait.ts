@@ -130,9 +130,9 @@ function isReviewOfOperation(
   run: Run,
   { review, incarnation }: Extract<WaitSubject, { case: "review" }>,
 ): boolean {
-  return (
-    incarnation === run.incarnation && run.reviews[review]?.subject === ReviewSubject.OPERATION
-  );
+  const subject = run.reviews[review]?.subject;
+  const isOfOperation = subject === ReviewSubject.OPERATION || subject === ReviewSubject.REUSE;
+  return incarnation === run.incarnation && isOfOperation;
 }
 
 function pointOf(atMs: number): number {

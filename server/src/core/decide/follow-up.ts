@@ -13,6 +13,7 @@ import { closeChildren, tellParent } from "./children.js";
 import { endNeedlessProposals } from "./end-proposal.js";
 import { kernelFailure } from "./kernel-failure.js";
 import { openReview } from "./open-review.js";
+import { closeMootReuse } from "./reuse-operation.js";
 
 /**
  * What must follow from the state as it now is, in the same commit: proposals that nobody needs any more end, a run without open tasks
@@ -23,11 +24,9 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
   if (run.kind === "ledger") {
     return nothing;
   }
-  if (run.openProposals.size > 0) {
-    const ended = endNeedlessProposals(run);
-    if (ended.length > 0) {
-      return ended;
-    }
+  const needless = endNeedless(run);
+  if (needless.length > 0) {
+    return needless;
   }
   if (run.rollbacksDue.size > 0) {
     return beginRollbacks(run);
@@ -52,6 +51,15 @@ export function decideFollowUp(run: Run): readonly EventBody[] {
 }
 
 const nothing: readonly EventBody[] = [];
+
+/** Proposals, and questions about what is reused, that nobody waits for any more. */
+function endNeedless(run: Run): readonly EventBody[] {
+  if (run.openProposals.size === 0 && run.rewinds.length === 0) {
+    return nothing;
+  }
+  const ended = endNeedlessProposals(run);
+  return ended.length > 0 || run.rewinds.length === 0 ? ended : closeMootReuse(run);
+}
 
 /** Whoever called them has ended, so nobody waits for them any more. One that was asked to stop keeps its grace, and one that was let go goes on. */
 function cancelLeftCalls(run: Run): readonly EventBody[] {

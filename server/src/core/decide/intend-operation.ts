@@ -5,7 +5,6 @@ import type { IntendOperation } from "../command.js";
 import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
-import { equalBytes } from "../identity/content-digest.js";
 import { limits } from "../limits.js";
 import { planVersionOf } from "../plan/plan-versions.js";
 import { fingerprintConflict, type Rejection } from "../rejection.js";
@@ -16,6 +15,7 @@ import { findObstacle, refuseRollback, specOfCode } from "./hold-back.js";
 import { keyOfOperation } from "./operation-identity.js";
 import { refuseSuccessor } from "./predecessor.js";
 import { answerPaused, type IntentParts, proceed } from "./proceed.js";
+import { answerCarried, isAskedAgain } from "./reuse-operation.js";
 import { answerDoubt, callAgain } from "./settle-doubt.js";
 
 /**
@@ -117,9 +117,12 @@ function answerSame(
   operation: Operation,
   parts: IntentParts & { readonly command: IntendOperation },
 ): Decision {
+  if (operation.carried) {
+    return answerCarried(run, operation, parts);
+  }
   const { declaration } = operation;
   const { fingerprint, target } = parts.command;
-  return equalBytes(declaration.fingerprint, fingerprint)
+  return isAskedAgain(operation, fingerprint)
     ? answerKnown(run, operation, parts)
     : reject(
         fingerprintConflict({

@@ -75,6 +75,7 @@ export function recordRevision(
       seenThrough: proposer.seenThrough,
       observedAtMs: 0,
       attempt: 0,
+      maxAgeMs: 0,
     },
   };
 }

@@ -68,6 +68,7 @@ export function decideRecordStep(run: Run, command: RecordStep, ctx: DecideConte
         publishes,
         answers,
         attempt: isPublished ? task.attempt : 0,
+        maxAgeMs: command.maxAgeMs ?? 0,
       },
     },
   ]);

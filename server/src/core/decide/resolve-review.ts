@@ -97,7 +97,8 @@ function failBeside(
   { reason }: ResolveReview,
   { principal }: DecideContext,
 ): EventBody[] {
-  if (review.subject !== ReviewSubject.OPERATION) {
+  const { subject } = review;
+  if (subject !== ReviewSubject.OPERATION && subject !== ReviewSubject.REUSE) {
     return [];
   }
   return tasksOfReview(run, review).flatMap((number) => {

@@ -343,7 +343,7 @@ function repeated(run: Run, task: Task, command: SuspendTask, ctx: DecideContext
 }
 
 function otherWaits(run: Run, task: Task, command: SuspendTask, ctx: DecideContext): Rejection {
-  const recorded = run.waits.filter((wait) => wait.task === task.number);
+  const recorded = run.waits.filter((wait) => wait.task === task.number && wait.dropped === 0);
   const names = (waits: readonly { readonly name: string }[]): Uint8Array =>
     ctx.sha256(encodeUtf8(waits.map(({ name }) => name).join("\n")));
   return fingerprintConflict({

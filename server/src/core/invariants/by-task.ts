@@ -6,7 +6,7 @@ import { breaches, type Violation } from "./violation.js";
 /** Violations of what a task finds of its own without looking at that of others, against a look at all. */
 export function findByTaskViolations(run: Run): Violation[] {
   const unsettled = numbersByTask(run.operations.filter(({ status }) => !isSettled(status)));
-  const steps = numbersByTask(run.steps);
+  const steps = numbersByTask(run.steps.filter(({ dropped }) => dropped === 0));
   const reviews = numbersByTask(
     run.reviews.filter(
       ({ subject, resolvedAtMs }) => subject === ReviewSubject.TASK && resolvedAtMs === 0,

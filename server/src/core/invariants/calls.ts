@@ -10,11 +10,14 @@ import { breaches, type Rule, type Violation } from "./violation.js";
 export function findCallViolations(run: Run): Violation[] {
   const { called, calledByName, endedCallers } = run;
   const left = run.tasks.filter(({ calls, status }) => isTaskClosed(status) && calls?.open.size);
+  const present = new Set(
+    called.filter(({ spec }) => run.tasks[spec.number]?.dropped === 0).map(({ spec }) => spec.name),
+  );
   return [
     ...breaches("run", [
       [
-        calledByName.size === new Set(called.map(({ spec }) => spec.name)).size,
-        `the names of ${called.length} called tasks in the index`,
+        calledByName.size === present.size,
+        `${present.size} names of called tasks in the index`,
         `${calledByName.size}`,
       ],
       [
@@ -25,12 +28,29 @@ export function findCallViolations(run: Run): Violation[] {
     ]),
     ...run.tasks.flatMap((task) =>
       breaches(`task ${task.number}`, [
-        ...(task.rollsBack === undefined ? rulesOfCalled(run, task) : rulesOfRollback(run, task)),
+        ...rulesOfBirth(run, task),
         ...rulesOfDeclared(run, task),
         ...rulesOfLeaving(task),
         ...rulesOfCaller(run, task),
       ]),
     ),
+  ];
+}
+
+function rulesOfBirth(run: Run, task: Task): Rule[] {
+  if (task.dropped !== 0) {
+    return rulesOfDropped(run, task);
+  }
+  return task.rollsBack === undefined ? rulesOfCalled(run, task) : rulesOfRollback(run, task);
+}
+
+/** A task that is no longer of the run. */
+function rulesOfDropped(run: Run, { number, dropped, status }: Task): Rule[] {
+  const name = calledTask(run, number)?.spec.name ?? "";
+  return [
+    [isTaskClosed(status), "an end when it is no longer of the run", taskStatusName(status)],
+    [run.calledByName.get(name) !== number, "no place in the index", name],
+    [dropped <= run.generation, "a generation of the run", `${dropped}`],
   ];
 }
 
@@ -90,7 +110,9 @@ function rulesOfRollback(run: Run, { number, rollsBack, caller }: Task): Rule[] 
 
 /** A task that recorded how to undo what it did. */
 function rulesOfDeclared(run: Run, { number, rollback }: Task): Rule[] {
-  const hasRecorded = run.steps.some((step) => step.task === number && step.rollback !== undefined);
+  const hasRecorded = run.steps.some(
+    (step) => step.task === number && step.rollback !== undefined && step.dropped === 0,
+  );
   return [[hasRecorded === (rollback !== undefined), "a rollback among its steps", `${rollback}`]];
 }
 
@@ -105,7 +127,7 @@ function rulesOfCaller(run: Run, { number, calls }: Task): Rule[] {
     return [];
   }
   const ends = calls.ended.map((called) => run.tasks[called]?.closedEvent ?? 0);
-  const of = run.tasks.filter(({ caller }) => caller === number).length;
+  const of = run.tasks.filter(({ caller, dropped }) => caller === number && dropped === 0).length;
   return [
     [
       ends.every((end, at) => end >= (ends[at - 1] ?? 0)),

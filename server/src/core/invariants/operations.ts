@@ -79,12 +79,17 @@ function rulesOfSettling(run: Run, operation: Operation): Rule[] {
     ],
     [
       operation.settledSeenThrough === undefined ||
-        (isOver && operation.settledIntentId !== "" && !operation.reconciled),
+        (isOver && (isReused(run) || (operation.settledIntentId !== "" && !operation.reconciled))),
       "the place of an outcome only when its call's own code told of it",
       `${operation.settledSeenThrough}`,
     ],
     [isOver || !operation.reconciled, "reconciled only when it is settled", status],
   ];
+}
+
+/** True when a later generation may have been given the outcome, whoever told of it. */
+function isReused({ rewinds }: Run): boolean {
+  return rewinds.length > 0;
 }
 
 function rulesOfCall(run: Run, operation: Operation): Rule[] {

@@ -9,8 +9,9 @@ import { breaches, type Rule, type Violation, violation } from "./violation.js";
 
 /** Violations of proposals, of the set of open ones, of the index of keys, and of operations that rest on one. */
 export function findProposalViolations(run: Run): Violation[] {
+  const present = run.proposals.filter(({ dropped }) => dropped === 0);
   const open = run.proposals.filter(({ status }) => isProposalOpen(status)).length;
-  const keys = new Set(run.proposals.map(({ declaration }) => declaration.key)).size;
+  const keys = new Set(present.map(({ declaration }) => declaration.key)).size;
   return [
     ...breaches("run", [
       [run.openProposals.size === open, `${open} open proposals`, `${run.openProposals.size}`],
@@ -21,7 +22,7 @@ export function findProposalViolations(run: Run): Violation[] {
         [proposal.number === number, `number ${number}`, `${proposal.number}`],
         ...rulesOfState(run, proposal),
         ...rulesOfDecisions(proposal),
-        ...rulesOfChain(run, proposal),
+        ...(proposal.dropped === 0 ? rulesOfChain(run, proposal) : []),
         ...rulesOfUse(run, proposal),
       ]),
     ),

@@ -16,8 +16,8 @@ export function findTaskViolations(run: Run): Violation[] {
   }
   const open = run.tasks.filter((task) => !isTaskClosed(task.status)).length;
   const failed = run.tasks.filter(
-    ({ status, caller, number }) =>
-      isFailure(status) && caller === undefined && !isOfEarlierPlans(run, number),
+    ({ status, caller, number, dropped }) =>
+      isFailure(status) && caller === undefined && dropped === 0 && !isOfEarlierPlans(run, number),
   ).length;
   return [
     ...breaches("run", [
@@ -217,10 +217,11 @@ function rulesOfReview(run: Run, task: Task): Rule[] {
 
 /** Violations of steps and their index. */
 export function findStepViolations(run: Run): Violation[] {
+  const present = run.steps.filter(({ dropped }) => dropped === 0);
   const index = breaches("run", [
     [
-      run.stepsByIdentity.size === run.steps.length,
-      `${run.steps.length} steps in the index`,
+      run.stepsByIdentity.size === present.length,
+      `${present.length} steps in the index`,
       `${run.stepsByIdentity.size}`,
     ],
   ]);
@@ -232,7 +233,8 @@ export function findStepViolations(run: Run): Violation[] {
         [step.number === number, `number ${number}`, `${step.number}`],
         [run.tasks[step.task] !== undefined, "a task of the run", `${step.task}`],
         [
-          run.stepsByIdentity.get(stepIdentity(step.task, step.name, step.key)) === number,
+          (run.stepsByIdentity.get(stepIdentity(step.task, step.name, step.key)) === number) ===
+            (step.dropped === 0),
           "its number in the index",
           step.name,
         ],
@@ -241,7 +243,8 @@ export function findStepViolations(run: Run): Violation[] {
           "its event after the step before it",
           `${step.eventNumber}`,
         ],
-        ...rulesOfMessage(run, step),
+        [step.dropped <= run.generation, "a generation of the run", `${step.dropped}`],
+        ...(step.dropped === 0 ? rulesOfMessage(run, step) : []),
       ]);
     }),
   ];
@@ -287,7 +290,8 @@ export function findPublicationViolations(run: Run): Violation[] {
     ...[...run.published].map(
       ([name, { step, version }]): Rule => [
         run.steps[step]?.publishes === name &&
-          run.steps.filter(({ publishes }) => publishes === name).length === version,
+          run.steps.filter(({ publishes, dropped }) => publishes === name && dropped === 0)
+            .length === version,
         `"${name}" to be the last of ${version}`,
         `step ${step}`,
       ],

@@ -6,15 +6,16 @@ import { breaches, type Rule, type Violation } from "./violation.js";
 
 /** Violations of waits, and of what finds them. */
 export function findWaitViolations(run: Run): Violation[] {
+  const present = run.waits.filter(({ dropped }) => dropped === 0);
   const open = run.waits.filter((wait) => wait.closedAtMs === 0);
-  const ended = run.waits.filter(({ endedEvent }) => endedEvent !== 0).length;
+  const ended = present.filter(({ endedEvent }) => endedEvent !== 0).length;
   const bySubject = open.filter((wait) => subjectKey(wait.declaration) !== undefined).length;
   const indexed = [...run.openWaitsBySubject.values()].reduce((sum, of) => sum + of.length, 0);
   return [
     ...breaches("run", [
       [
-        run.waitsByIdentity.size === run.waits.length,
-        `${run.waits.length} waits in the index`,
+        run.waitsByIdentity.size === present.length,
+        `${present.length} waits in the index`,
         `${run.waitsByIdentity.size}`,
       ],
       [
@@ -41,8 +42,9 @@ function rulesOfWait(run: Run, wait: Wait, number: number): Rule[] {
     [wait.number === number, `number ${number}`, `${wait.number}`],
     [task !== undefined, "a task of the run", `${wait.task}`],
     [
-      run.waitsByIdentity.get(waitIdentity(wait.task, declaration.name, declaration.key)) ===
-        number,
+      (run.waitsByIdentity.get(waitIdentity(wait.task, declaration.name, declaration.key)) ===
+        number) ===
+        (wait.dropped === 0),
       "its number in the index",
       declaration.name,
     ],
@@ -62,6 +64,7 @@ function rulesOfWait(run: Run, wait: Wait, number: number): Rule[] {
       `${task?.status}`,
     ],
     [(ended === undefined) === (endedEvent === 0), "an end with its event", `${endedEvent}`],
+    [!isOpen || wait.dropped === 0, "open only while it is given to code", `${wait.dropped}`],
     [!isOpen || ended === undefined, "no end while it is open", `${endedEvent}`],
     [endedEvent <= run.eventCount, "an end among the events", `${endedEvent}`],
   ];

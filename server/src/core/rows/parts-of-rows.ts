@@ -85,6 +85,9 @@ export function taskOfRow(
     inputsEvent: row.inputsEvent,
     caller: undefined,
     closedEvent: row.closedEvent,
+    generation: Math.max(1, row.generation),
+    calledEvent: row.calledEvent,
+    dropped: row.dropped,
     calls: undefined,
     unsettled: noneUnsettled,
     steps: noSteps,
@@ -131,6 +134,9 @@ export function operationOfRow(row: OperationRowShape): MutableOperation {
     openReview: numberOf(row.openReview),
     proposal: numberOf(row.proposal),
     retryAllowed: row.retryAllowed,
+    intendedEvent: row.intendedEvent,
+    carried: row.carried,
+    adoptedFingerprint: row.adoptedFingerprint,
   };
 }
 
@@ -159,6 +165,8 @@ export function proposalOfRow(row: ProposalRowShape): MutableProposal {
     revisedBy: numberOf(row.revisedBy),
     operation: numberOf(row.operation),
     intentId: row.intentId,
+    madeEvent: row.madeEvent,
+    dropped: row.dropped,
   };
 }
 
@@ -178,6 +186,8 @@ export function stepOfRow(row: StepRowShape): MutableStep {
     publishes: row.publishes,
     answers: row.answers,
     attempt: row.attempt,
+    maxAgeMs: row.maxAgeMs,
+    dropped: row.dropped,
   };
 }
 
@@ -198,6 +208,7 @@ export function reviewOfRow(row: ReviewRowShape): MutableReview {
     version: row.version,
     waitingTasks: row.waitingTasks,
     returned: row.returned,
+    askedFingerprint: row.askedFingerprint,
   };
 }
 
@@ -215,6 +226,8 @@ export function waitOfRow(row: WaitRowShape): MutableWait {
     ended: row.ended,
     endedEvent: row.endedEvent,
     closedAtMs: row.closedAtMs,
+    openedEvent: row.openedEvent,
+    dropped: row.dropped,
   };
 }
 
@@ -267,6 +280,7 @@ export function obligationOfRow(row: ObligationRowShape): MutableObligation {
     ended: row.ended,
     endedEvent: row.endedEvent,
     endedAtMs: row.endedAtMs,
+    carried: row.carried,
   };
 }
 

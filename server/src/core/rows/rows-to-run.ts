@@ -1,24 +1,10 @@
 import type { RunRowShape, TaskRowShape } from "@pawl/proto/log/v1/row_wire.js";
-import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { addCall } from "../apply/calls.js";
 import { CorruptHistory } from "../apply/corrupt.js";
-import {
-  addEndedWait,
-  addObligation,
-  addProposal,
-  addUnsettled,
-  indexOperation,
-  indexSignal,
-  indexStep,
-  indexWait,
-  judgeCaller,
-  judgeOrphan,
-  leaveChildren,
-  noteReview,
-} from "../apply/indices.js";
-import { countEnded } from "../apply/needs-again.js";
+import { indexRun } from "../apply/index-run.js";
+import { addObligation, addProposal, keepCalled, leaveChildren } from "../apply/indices.js";
 import { noteFamily } from "../apply/obligations.js";
-import { addedTask, restoreVersions } from "../apply/plan-revised.js";
+import { addedTask, noteJoined, restoreVersions } from "../apply/plan-revised.js";
 import { addRollback } from "../apply/rollback-began.js";
 import { emptyRun, newTask } from "../apply/run-started.js";
 import { emptyLedger, type PlanSource } from "../apply.js";
@@ -26,8 +12,8 @@ import { emptyLedger, type PlanSource } from "../apply.js";
 import { compileRecordedCall } from "../plan/compile-recorded.js";
 import type { CompiledPlan, TaskSpec } from "../plan/task-spec.js";
 import { plannedSpec } from "../plan/tasks-of-run.js";
-import type { MutableRun, MutableTask } from "../state.js";
-import { isRunOpen, isSettled, isTaskClosed } from "../transitions.js";
+import type { CalledTask, MutableRun, MutableTask } from "../state.js";
+import { isRunOpen } from "../transitions.js";
 import {
   inputOfRow,
   numberOf,
@@ -114,6 +100,8 @@ function restoreHead(row: RunRowShape, plan: CompiledPlan | undefined): MutableR
     legalHold: row.legalHold,
     codeVersion: row.codeVersion,
     continued: row.continued && { startInput: undefined, ...row.continued },
+    generation: Math.max(1, row.generation),
+    rewinds: row.rewinds.length === 0 ? base.rewinds : row.rewinds,
   };
 }
 
@@ -172,12 +160,27 @@ function restoreCall(run: MutableRun, row: TaskRowShape): MutableTask | undefine
     return undefined;
   }
   const spec = compileRecordedCall(row.called, row.number);
+  if (row.dropped !== 0) {
+    return restoreDropped(run, row, { shape: row.called, spec });
+  }
   return (row.rollsBack === 0 ? addCall : addRollback)(
     run,
     caller,
     { shape: row.called, spec },
     row.firstReadyAtMs,
   );
+}
+
+/** One that is no longer of the run: nothing finds it. */
+function restoreDropped(run: MutableRun, row: TaskRowShape, called: CalledTask): MutableTask {
+  const task = newTask(called.spec, row.firstReadyAtMs, run.leaseVersionBase);
+  const rollsBack = numberOf(row.rollsBack);
+  task.rollsBack = rollsBack;
+  task.caller = rollsBack === undefined ? row.caller : undefined;
+  keepCalled(run, called);
+  noteJoined(run, called, rollsBack ?? row.caller);
+  run.tasks.push(task);
+  return task;
 }
 
 /** Only between two events of one commit are there strays; rows are of whole commits, but that is not for them to know. */
@@ -224,86 +227,5 @@ function requireNumbered(
   const wrong = items.findIndex((item, index) => item.number !== index);
   if (wrong >= 0) {
     throw new CorruptHistory(`row ${wrong} of the ${what} next`, `it is ${items[wrong]?.number}`);
-  }
-}
-
-function indexRun(run: MutableRun): void {
-  for (const task of run.tasks) {
-    countTask(run, task);
-  }
-  for (const task of run.called.length === 0 ? [] : run.tasks) {
-    orderCalls(run, task);
-    judgeCaller(run, task);
-  }
-  for (const operation of run.operations) {
-    indexOperation(run, operation.declaration.key, operation.number);
-    if (!isSettled(operation.status)) {
-      addUnsettled(run, operation);
-      judgeOrphan(run, operation);
-    }
-  }
-  indexSteps(run);
-  for (const review of run.reviews) {
-    noteReview(run, review);
-  }
-  indexWaits(run);
-  for (const signal of run.signals) {
-    indexSignal(run, signal);
-  }
-}
-
-function indexWaits(run: MutableRun): void {
-  for (const wait of run.waits) {
-    indexWait(run, wait);
-    if (wait.endedEvent !== 0) {
-      addEndedWait(run, wait);
-    }
-  }
-  for (const task of run.waits.length === 0 ? [] : run.tasks) {
-    orderEndedWaits(run, task);
-  }
-}
-
-function indexSteps(run: MutableRun): void {
-  for (const step of run.steps) {
-    indexStep(run, step);
-    const task = step.rollback === undefined ? undefined : run.tasks[step.task];
-    if (task !== undefined) {
-      task.rollback ??= "declared";
-    }
-  }
-}
-
-/** What a task called, in the order of its ends. */
-function orderCalls(run: MutableRun, { calls }: MutableTask): void {
-  const endOf = (number: number): number => run.tasks[number]?.closedEvent ?? 0;
-  calls?.ended.sort((one, other) => endOf(one) - endOf(other) || one - other);
-}
-
-/** What a task waited for, in the order of its ends. */
-function orderEndedWaits(run: MutableRun, { endedWaits }: MutableTask): void {
-  const endOf = (number: number): number => run.waits[number]?.endedEvent ?? 0;
-  endedWaits.sort((one, other) => endOf(one) - endOf(other));
-}
-
-function countTask(run: MutableRun, task: MutableTask): void {
-  const isOfEarlierPlans = (run.revisions?.supersededIn[task.number] ?? 0) > 0;
-  if (isOfEarlierPlans) {
-    task.openNeeds = 0;
-    task.spareNeeds = 0;
-  } else {
-    countEnded(run, task);
-  }
-  if (!isTaskClosed(task.status)) {
-    run.openTasks++;
-  } else if (task.caller !== undefined) {
-    const { calls } = run.tasks[task.caller] ?? task;
-    calls?.open.delete(task.number);
-    calls?.ended.push(task.number);
-  } else if (
-    (task.status === TaskStatus.FAILED || task.status === TaskStatus.SKIPPED) &&
-    !isOfEarlierPlans
-  ) {
-    run.failedTasks++;
   }
 }

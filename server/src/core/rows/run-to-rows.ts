@@ -189,6 +189,8 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     deletion: run.deletion === undefined ? undefined : { ...run.deletion },
     legalHold: run.legalHold === undefined ? undefined : { ...run.legalHold },
     continued: run.continued === undefined ? undefined : { ...run.continued },
+    generation: run.generation,
+    rewinds: run.rewinds.map((note) => ({ ...note })),
   };
 }
 
@@ -222,6 +224,9 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
     called: calledShape(run, task),
     caller: task.caller ?? 0,
     closedEvent: task.closedEvent,
+    generation: task.generation,
+    calledEvent: task.calledEvent,
+    dropped: task.dropped,
     rollsBack: plusOne(task.rollsBack),
     stopRequestedAtMs: task.stop?.atMs ?? 0,
     stopReason: task.stop?.reason ?? "",
@@ -283,6 +288,9 @@ export function rowOfOperation(operation: Operation): OperationRowShape {
     openReview: plusOne(operation.openReview),
     proposal: plusOne(operation.proposal),
     retryAllowed: operation.retryAllowed,
+    intendedEvent: operation.intendedEvent,
+    carried: operation.carried,
+    adoptedFingerprint: operation.adoptedFingerprint,
   };
 }
 
@@ -313,6 +321,8 @@ export function rowOfProposal(proposal: Proposal): ProposalRowShape {
     revisedBy: plusOne(proposal.revisedBy),
     operation: plusOne(proposal.operation),
     intentId: proposal.intentId,
+    madeEvent: proposal.madeEvent,
+    dropped: proposal.dropped,
   };
 }
 

@@ -29,9 +29,11 @@ const kindOfPart: Readonly<Record<keyof StoredParts, number>> = {
   planVersions: planVersionKey.kind,
 };
 
-/** True when the rows are those of an earlier incarnation: the run has begun once more since. */
+/** True when the rows are those of an earlier incarnation or generation: the run has begun once more since, or went on from an earlier point, and all its parts may be others. */
 function isOfEarlier({ run, stored }: Resident): boolean {
-  return stored.event !== 0 && stored.incarnation !== run.incarnation;
+  const wentBackAt = run.rewinds.at(-1)?.event ?? 0;
+  const isOther = stored.incarnation !== run.incarnation || stored.event < wentBackAt;
+  return stored.event !== 0 && isOther;
 }
 
 /** What is stored of the present incarnation: of its parts nothing, while the rows are those of an earlier one. */

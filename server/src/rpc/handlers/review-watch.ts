@@ -51,8 +51,7 @@ function changesOf(watched: WatchedEvent): ChangeInit[] {
     runId: watched.runId,
     task: review.subject === ReviewSubject.RUN ? "" : watched.taskName(review.task),
     subject: review.subject,
-    operationKey:
-      review.subject === ReviewSubject.OPERATION ? watched.operationKey(review.operation) : "",
+    operationKey: isOfOperation(review) ? watched.operationKey(review.operation) : "",
     known: review.known,
     resolution: ReviewChoice.UNSPECIFIED,
     at: timestampFromMs(atMs),
@@ -67,4 +66,8 @@ function changesOf(watched: WatchedEvent): ChangeInit[] {
           reason: body.value.reason,
         },
       ];
+}
+
+function isOfOperation({ subject }: { readonly subject: ReviewSubject }): boolean {
+  return subject === ReviewSubject.OPERATION || subject === ReviewSubject.REUSE;
 }

@@ -13,6 +13,7 @@ import { pauseRun, resumeRun } from "./run-pause.js";
 import { listQueries, queryRun } from "./run-query.js";
 import { getRun, getTask, listRuns, listTasks } from "./run-read.js";
 import { getRecoveryReport } from "./run-report.js";
+import { retryRun, rewindRun } from "./run-rewind.js";
 import { sendSignal } from "./run-signal.js";
 import { awaitResults, getResult, startAndAwait, startRuns } from "./run-start.js";
 import { changeTask } from "./run-task.js";
@@ -35,6 +36,8 @@ export function runHandlers(edge: Edge): ServiceHandlers<typeof RunService, "sub
     changeTask: (request, call) => changeTask(edge, request, call),
     pauseRun: (request, call) => pauseRun(edge, request, call),
     resumeRun: (request, call) => resumeRun(edge, request, call),
+    rewindRun: (request, call) => rewindRun(edge, request, call),
+    retryRun: (request, call) => retryRun(edge, request, call),
     cancelRun: (request, call) => cancelRun(edge, request, call),
     deleteRun: (request, call) => deleteRun(edge, request, call),
     terminateRun: (request, call) => terminateRun(edge, request, call),

@@ -6,6 +6,7 @@ import type {
   ReadBlobRequest,
   ReadBlobResponseSchema,
 } from "@pawl/proto/v1/run_service_pb.js";
+import type { Run } from "../../core/state.js";
 import type { Target } from "../../kernel/outcome.js";
 import type { CallContext } from "../call-scope.js";
 import { requireOperationKey, targetOfKey } from "../commands/operation.js";
@@ -23,17 +24,27 @@ export async function* getHistory(
 ): AsyncIterable<MessageInitShape<typeof GetHistoryResponseSchema>> {
   const target = targetOfRun(request);
   const from = Math.max(1, request.fromNumber);
+  const generations = await edge.kernel.view(target, generationsOf);
   for await (const page of edge.kernel.history(target, from)) {
     call.signal.throwIfAborted();
-    const events = page.map(historyView);
-    if (request.withStored) {
-      for (const [index, watched] of page.entries()) {
-        const stored = encodeEvent({ deltaMs: 0, body: watched.event.body });
-        events[index] = { ...events[index], stored };
-      }
-    }
+    const events = page.map((watched) => {
+      const { number, body } = watched.event;
+      const generation = generationAt(generations, number);
+      const stored = request.withStored ? { stored: encodeEvent({ deltaMs: 0, body }) } : {};
+      return { ...historyView(watched), generation, ...stored };
+    });
     yield { events };
   }
+}
+
+/** From which event on which generation of a run, of its present incarnation: latest first. */
+function generationsOf(run: Run): { readonly from: number; readonly generation: number }[] {
+  const later = run.rewinds.map(({ event, generation }) => ({ from: event, generation }));
+  return [{ from: run.begunAtEvent, generation: 1 }, ...later].reverse();
+}
+
+function generationAt(generations: ReturnType<typeof generationsOf>, event: number): number {
+  return generations.find(({ from }) => from <= event)?.generation ?? 0;
 }
 
 /** Longest chunk of a blob in one message. */

@@ -38,11 +38,22 @@ function* effects(
   { operations, proposals }: DeclaredByTask,
 ): Iterable<RecordedNameShape> {
   for (const number of operations) {
-    yield* effect(RecordKind.OPERATION, run.operations[number]?.declaration);
+    const operation = run.operations[number];
+    yield* effect(RecordKind.OPERATION, operation?.carried ? undefined : operation?.declaration);
   }
   for (const number of proposals) {
-    yield* effect(RecordKind.APPROVAL, run.proposals[number]?.declaration);
+    const proposal = run.proposals[number];
+    const isPresent = proposal?.dropped === 0 && !isOfCarried(run, proposal);
+    yield* effect(RecordKind.APPROVAL, isPresent ? proposal.declaration : undefined);
   }
+}
+
+/** True for the proposal of an operation that no code of the present generation has asked for: it belongs to it. */
+function isOfCarried(
+  { operations }: Run,
+  { operation }: Pick<Run["proposals"][number], "operation">,
+): boolean {
+  return operation !== undefined && operations[operation]?.carried === true;
 }
 
 function* effect(
@@ -57,8 +68,8 @@ function* effect(
 
 function* obligations(run: Run, declared: DeclaredByTask): Iterable<RecordedNameShape> {
   for (const number of declared.obligations) {
-    const declaration = run.obligations[number]?.declaration;
-    if (declaration !== undefined) {
+    const { declaration, carried = false } = run.obligations[number] ?? {};
+    if (declaration !== undefined && !carried) {
       const isChild = declaration.order.case === "child";
       yield named(isChild ? RecordKind.CHILD : RecordKind.ORDER, declaration);
     }

@@ -16,6 +16,7 @@ import { type FailureLike, failureView, payloadOf } from "./payload-view.js";
 import { type PlanCase, partsOfPlan } from "./plan-history.js";
 import { type ProposalCase, partsOfProposal } from "./proposal-history.js";
 import { proposalId } from "./proposal-id.js";
+import { partsOfRewind, type RewindCase } from "./rewind-history.js";
 
 type EventInit = MessageInitShape<typeof HistoryEventSchema>;
 
@@ -106,6 +107,9 @@ function partsOf(body: EventBody, { obligation }: WatchedEvent): Parts {
     case "planRevised":
     case "reportCameLate":
       return partsOfPlan(body);
+    case "runRewound":
+    case "operationReused":
+      return partsOfRewind(body);
     default:
       return partsOfTask(body);
   }
@@ -233,7 +237,8 @@ function partsOfTask(
         | ObligationCase
         | IncarnationCase
         | PlanCase
-        | DeletionCase;
+        | DeletionCase
+        | RewindCase;
     }
   >,
 ): Parts {

@@ -24,7 +24,8 @@ export function reviewView(
   }
   const openedAt = timestampView(review.openedAtMs);
   const resolvedAt = timestampView(review.resolvedAtMs);
-  const isAboutOperation = review.subject === ReviewSubject.OPERATION;
+  const isReuse = review.subject === ReviewSubject.REUSE;
+  const isAboutOperation = isReuse || review.subject === ReviewSubject.OPERATION;
   const isAboutTask = review.subject === ReviewSubject.TASK;
   const [waiting] = isAboutTask ? [review.task] : waitingFor(run, review);
   const task = waiting === undefined ? undefined : run.tasks[waiting];

@@ -26,6 +26,7 @@ export function runView(run: Run, from: Standpoint): MessageInitShape<typeof Run
     status: run.status,
     version: run.version,
     planVersion: presentPlanVersion(run),
+    generation: run.generation,
     cancelRequested: run.cancelRequestedAtMs !== 0,
     taskCounts: countTasks(run),
     why: explainRun(run, from),
@@ -61,7 +62,10 @@ function pauseView({ atMs, reason, principal }: RunPause): MessageInitShape<type
 
 function countTasks(run: Run): { status: TaskStatus; count: number }[] {
   const counts = new Map<TaskStatus, number>();
-  for (const { status: own, number } of run.tasks) {
+  for (const { status: own, number, dropped } of run.tasks) {
+    if (dropped !== 0) {
+      continue; // It is no longer of the run.
+    }
     const status = supersededIn(run, number) === 0 ? own : TaskStatus.SUPERSEDED;
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }

@@ -47,6 +47,8 @@ export function taskView(
     attempt: task.attempt,
     attemptsLeft: Math.max(0, spec.retry.attemptsMax - attemptsBegun),
     leaseVersion: task.leaseVersion,
+    generation: task.generation,
+    goneInGeneration: task.dropped,
     worker: task.status === TaskStatus.LEASED ? task.worker : "",
     waitsFor: explainWait(run, number, options),
     next: [...(taskTransitions.get(task.status) ?? [])],

@@ -8,7 +8,7 @@ import { takeSharedWriter } from "../../../../wire/writer.js";
 import { EMPTY_BYTES, WireReader } from "../../../../wire/reader.js";
 import type { CodeVersionShape } from "../../v1/version_wire.js";
 import { readCodeVersion, writeCodeVersion } from "../../v1/version_wire.js";
-import type { DoubtCause, LeaseEndReason, TaskTimeoutKind } from "./event_pb.js";
+import type { DoubtCause, LeaseEndReason, RewindKind, TaskTimeoutKind } from "./event_pb.js";
 import type { RunStatus, TaskStatus } from "../../v1/run_pb.js";
 import type { FailureShape } from "../../v1/failure_wire.js";
 import { readFailure, writeFailure } from "../../v1/failure_wire.js";
@@ -84,6 +84,8 @@ export interface EventShape {
     | { case: "runPurged"; value: RunPurgedShape }
     | { case: "legalHoldChanged"; value: LegalHoldChangedShape }
     | { case: "retentionChanged"; value: RetentionChangedShape }
+    | { case: "runRewound"; value: RunRewoundShape }
+    | { case: "operationReused"; value: OperationReusedShape }
     | { case: undefined; value?: undefined };
 }
 
@@ -423,6 +425,20 @@ export function writeEvent(w: WireWriter, m: EventShape): void {
       w.end(at);
       break;
     }
+    case "runRewound": {
+      w.tag(690);
+      const at = w.begin();
+      writeRunRewound(w, m.body.value);
+      w.end(at);
+      break;
+    }
+    case "operationReused": {
+      w.tag(698);
+      const at = w.begin();
+      writeOperationReused(w, m.body.value);
+      w.end(at);
+      break;
+    }
     case "runDeleted": {
       w.tag(754);
       const at = w.begin();
@@ -664,6 +680,14 @@ export function readEvent(r: WireReader, end: number): EventShape {
         break;
       case 658:
         body = { case: "reportCameLate", value: readReportCameLate(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 690:
+        body = { case: "runRewound", value: readRunRewound(r, r.enter()) };
+        r.leave(end);
+        break;
+      case 698:
+        body = { case: "operationReused", value: readOperationReused(r, r.enter()) };
         r.leave(end);
         break;
       case 754:
@@ -1697,6 +1721,310 @@ export function decodeRunContinued(bytes: Uint8Array): RunContinuedShape {
   return readRunContinued(r, r.limit);
 }
 
+/** A plain `pawl.log.v1.ReopenedTask`; its fields are described in event_pb.ts. */
+export interface ReopenedTaskShape {
+  task: number;
+  keepThrough: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.ReopenedTask`. */
+export function writeReopenedTask(w: WireWriter, m: ReopenedTaskShape): void {
+  if (m.task !== 0) {
+    w.tag(8);
+    w.varint32(m.task);
+  }
+  if (m.keepThrough !== 0) {
+    w.tag(16);
+    w.varint32(m.keepThrough);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.ReopenedTask` up to `end`, which is the reader's limit. */
+export function readReopenedTask(r: WireReader, end: number): ReopenedTaskShape {
+  let task: number = 0;
+  let keepThrough: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        task = r.varint32();
+        break;
+      case 16:
+        keepThrough = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    task,
+    keepThrough,
+  };
+}
+
+/** Encodes a `pawl.log.v1.ReopenedTask` into bytes of its own. */
+export function encodeReopenedTask(m: ReopenedTaskShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeReopenedTask(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.ReopenedTask`; its bytes fields are views of `bytes`. */
+export function decodeReopenedTask(bytes: Uint8Array): ReopenedTaskShape {
+  const r = new WireReader(bytes);
+  return readReopenedTask(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RunRewound`; its fields are described in event_pb.ts. */
+export interface RunRewoundShape {
+  generation: number;
+  kind: RewindKind;
+  reopened: ReopenedTaskShape[];
+  gone: number[];
+  dropsMessages: boolean;
+  deadline?: RunDeadlineShape | undefined;
+  staleSteps: number[];
+  reason: string;
+  principal: string;
+  requestId: string;
+  digest: Uint8Array;
+  point: string;
+}
+
+/** Appends the fields of a `pawl.log.v1.RunRewound`. */
+export function writeRunRewound(w: WireWriter, m: RunRewoundShape): void {
+  if (m.generation !== 0) {
+    w.tag(8);
+    w.varint32(m.generation);
+  }
+  if (m.kind !== 0) {
+    w.tag(16);
+    w.int32(m.kind);
+  }
+  for (const item of m.reopened) {
+    w.tag(26);
+    const at = w.begin();
+    writeReopenedTask(w, item);
+    w.end(at);
+  }
+  if (m.gone.length > 0) {
+    w.tag(34);
+    const at = w.begin();
+    for (const item of m.gone) w.varint32(item);
+    w.end(at);
+  }
+  if (m.dropsMessages) {
+    w.tag(40);
+    w.bool(m.dropsMessages);
+  }
+  if (m.deadline !== undefined) {
+    w.tag(50);
+    const at = w.begin();
+    writeRunDeadline(w, m.deadline);
+    w.end(at);
+  }
+  if (m.staleSteps.length > 0) {
+    w.tag(58);
+    const at = w.begin();
+    for (const item of m.staleSteps) w.varint32(item);
+    w.end(at);
+  }
+  if (m.reason !== "") {
+    w.tag(66);
+    w.string(m.reason);
+  }
+  if (m.principal !== "") {
+    w.tag(74);
+    w.string(m.principal);
+  }
+  if (m.requestId !== "") {
+    w.tag(82);
+    w.string(m.requestId);
+  }
+  if (m.digest.length > 0) {
+    w.tag(90);
+    w.bytes(m.digest);
+  }
+  if (m.point !== "") {
+    w.tag(98);
+    w.string(m.point);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RunRewound` up to `end`, which is the reader's limit. */
+export function readRunRewound(r: WireReader, end: number): RunRewoundShape {
+  let generation: number = 0;
+  let kind: RewindKind = 0;
+  const reopened: ReopenedTaskShape[] = [];
+  const gone: number[] = [];
+  let dropsMessages: boolean = false;
+  let deadline: RunDeadlineShape | undefined;
+  const staleSteps: number[] = [];
+  let reason: string = "";
+  let principal: string = "";
+  let requestId: string = "";
+  let digest: Uint8Array = EMPTY_BYTES;
+  let point: string = "";
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        generation = r.varint32();
+        break;
+      case 16:
+        kind = r.int32() as RewindKind;
+        break;
+      case 26:
+        reopened.push(readReopenedTask(r, r.enter()));
+        r.leave(end);
+        break;
+      case 32:
+        gone.push(r.varint32());
+        break;
+      case 34: {
+        const stop = r.openPacked();
+        while (r.pos < stop) gone.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 40:
+        dropsMessages = r.bool();
+        break;
+      case 50:
+        deadline = readRunDeadline(r, r.enter());
+        r.leave(end);
+        break;
+      case 56:
+        staleSteps.push(r.varint32());
+        break;
+      case 58: {
+        const stop = r.openPacked();
+        while (r.pos < stop) staleSteps.push(r.varint32());
+        r.closePacked(end);
+        break;
+      }
+      case 66:
+        reason = r.string();
+        break;
+      case 74:
+        principal = r.string();
+        break;
+      case 82:
+        requestId = r.string();
+        break;
+      case 90:
+        digest = r.bytes();
+        break;
+      case 98:
+        point = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    generation,
+    kind,
+    reopened,
+    gone,
+    dropsMessages,
+    deadline,
+    staleSteps,
+    reason,
+    principal,
+    requestId,
+    digest,
+    point,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RunRewound` into bytes of its own. */
+export function encodeRunRewound(m: RunRewoundShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRunRewound(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RunRewound`; its bytes fields are views of `bytes`. */
+export function decodeRunRewound(bytes: Uint8Array): RunRewoundShape {
+  const r = new WireReader(bytes);
+  return readRunRewound(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.OperationReused`; its fields are described in event_pb.ts. */
+export interface OperationReusedShape {
+  operation: number;
+  task: number;
+  leaseVersion: number;
+  seenThrough: number;
+}
+
+/** Appends the fields of a `pawl.log.v1.OperationReused`. */
+export function writeOperationReused(w: WireWriter, m: OperationReusedShape): void {
+  if (m.operation !== 0) {
+    w.tag(8);
+    w.varint32(m.operation);
+  }
+  if (m.task !== 0) {
+    w.tag(16);
+    w.varint32(m.task);
+  }
+  if (m.leaseVersion !== 0) {
+    w.tag(24);
+    w.varint32(m.leaseVersion);
+  }
+  if (m.seenThrough !== 0) {
+    w.tag(32);
+    w.varint32(m.seenThrough);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.OperationReused` up to `end`, which is the reader's limit. */
+export function readOperationReused(r: WireReader, end: number): OperationReusedShape {
+  let operation: number = 0;
+  let task: number = 0;
+  let leaseVersion: number = 0;
+  let seenThrough: number = 0;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        operation = r.varint32();
+        break;
+      case 16:
+        task = r.varint32();
+        break;
+      case 24:
+        leaseVersion = r.varint32();
+        break;
+      case 32:
+        seenThrough = r.varint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    operation,
+    task,
+    leaseVersion,
+    seenThrough,
+  };
+}
+
+/** Encodes a `pawl.log.v1.OperationReused` into bytes of its own. */
+export function encodeOperationReused(m: OperationReusedShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeOperationReused(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.OperationReused`; its bytes fields are views of `bytes`. */
+export function decodeOperationReused(bytes: Uint8Array): OperationReusedShape {
+  const r = new WireReader(bytes);
+  return readOperationReused(r, r.limit);
+}
+
 /** A plain `pawl.log.v1.RunTimedOut`; its fields are described in event_pb.ts. */
 export interface RunTimedOutShape {
   reason: string;
@@ -2322,6 +2650,7 @@ export interface StepRecordedShape {
   publishes?: string | undefined;
   answers?: number | undefined;
   attempt: number;
+  maxAgeMs: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRecorded`. */
@@ -2378,6 +2707,10 @@ export function writeStepRecorded(w: WireWriter, m: StepRecordedShape): void {
     w.tag(104);
     w.varint32(m.attempt);
   }
+  if (!Object.is(m.maxAgeMs, 0)) {
+    w.tag(113);
+    w.double(m.maxAgeMs);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRecorded` up to `end`, which is the reader's limit. */
@@ -2394,6 +2727,7 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
   let publishes: string | undefined;
   let answers: number | undefined;
   let attempt: number = 0;
+  let maxAgeMs: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2435,6 +2769,9 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
       case 104:
         attempt = r.varint32();
         break;
+      case 113:
+        maxAgeMs = r.double();
+        break;
       default:
         r.skip(tag);
     }
@@ -2452,6 +2789,7 @@ export function readStepRecorded(r: WireReader, end: number): StepRecordedShape 
     publishes,
     answers,
     attempt,
+    maxAgeMs,
   };
 }
 
@@ -3085,6 +3423,7 @@ export interface ReviewOpenedShape {
   task: number;
   known: string;
   returned?: HeldReturnShape | undefined;
+  askedFingerprint?: Uint8Array | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.ReviewOpened`. */
@@ -3115,6 +3454,10 @@ export function writeReviewOpened(w: WireWriter, m: ReviewOpenedShape): void {
     writeHeldReturn(w, m.returned);
     w.end(at);
   }
+  if (m.askedFingerprint !== undefined) {
+    w.tag(58);
+    w.bytes(m.askedFingerprint);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ReviewOpened` up to `end`, which is the reader's limit. */
@@ -3125,6 +3468,7 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
   let task: number = 0;
   let known: string = "";
   let returned: HeldReturnShape | undefined;
+  let askedFingerprint: Uint8Array | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3147,6 +3491,9 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
         returned = readHeldReturn(r, r.enter());
         r.leave(end);
         break;
+      case 58:
+        askedFingerprint = r.bytes();
+        break;
       default:
         r.skip(tag);
     }
@@ -3158,6 +3505,7 @@ export function readReviewOpened(r: WireReader, end: number): ReviewOpenedShape 
     task,
     known,
     returned,
+    askedFingerprint,
   };
 }
 

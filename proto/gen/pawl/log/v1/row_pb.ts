@@ -41,7 +41,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pawl/log/v1/row.proto.
  */
 export const file_pawl_log_v1_row: GenFile = /*@__PURE__*/
-  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIkwKDENvbnRpbnVlZFJvdxIVCg1sZWFzZV92ZXJzaW9uGAEgASgNEiUKC3N0YXJ0X2lucHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIvAMCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNEi8KC29ibGlnYXRpb25zGDQgAygLMhoucGF3bC5sb2cudjEuT2JsaWdhdGlvblJvdxIYChBvYmxpZ2F0aW9uX2NvdW50GDUgASgNEi0KBnBhcmVudBg2IAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2USKgoIZGVhZGxpbmUYPSABKAsyGC5wYXdsLmxvZy52MS5SdW5EZWFkbGluZRIsCgljb250aW51ZWQYPiABKAsyGS5wYXdsLmxvZy52MS5Db250aW51ZWRSb3cSEQoJdGltZWRfb3V0GD8gASgIEioKDGNvZGVfdmVyc2lvbhhBIAEoCzIULnBhd2wudjEuQ29kZVZlcnNpb24SMgoNcGxhbl92ZXJzaW9ucxhHIAMoCzIbLnBhd2wubG9nLnYxLlBsYW5WZXJzaW9uUm93EhoKEnBsYW5fdmVyc2lvbl9jb3VudBhIIAEoDRISCgp0YXNrX2NvdW50GEkgASgNEioKCGRlbGV0aW9uGFMgASgLMhgucGF3bC5sb2cudjEuRGVsZXRpb25Sb3cSKgoKbGVnYWxfaG9sZBhUIAEoCzIWLnBhd2wubG9nLnYxLkxlZ2FsSG9sZCJbCgtEZWxldGlvblJvdxINCgVhdF9tcxgBIAEoARIaChJ0b21ic3RvbmVfdW50aWxfbXMYAiABKAESDgoGcmVhc29uGAMgASgJEhEKCXByaW5jaXBhbBgEIAEoCSKXAQoMVG9tYnN0b25lUm93EhMKC2ZpbmdlcnByaW50GAEgASgMEhMKC2luY2FybmF0aW9uGAIgASgNEhUKDWxlYXNlX3ZlcnNpb24YAyABKA0SEAoIc2VxdWVuY2UYBCABKAESFQoNZGVsZXRlZF9hdF9tcxgFIAEoARIQCgh1bnRpbF9tcxgGIAEoARILCgNydW4YByABKAEiNAoIU3dlZXBSb3cSEQoJbmFtZXNwYWNlGAEgASgJEhUKDWRlbGV0ZWRfYXRfbXMYAiABKAEiVwoMUmV0ZW50aW9uUm93EjAKCXJldGVudGlvbhgBIAEoCzIdLnBhd2wubG9nLnYxLlJldGVudGlvbkNoYW5nZWQSFQoNY2hhbmdlZF9hdF9tcxgCIAEoASI+Cg1SZXRlbnRpb25zUm93Ei0KCnJldGVudGlvbnMYASADKAsyGS5wYXdsLmxvZy52MS5SZXRlbnRpb25Sb3ciPAoIUnVuUGF1c2USDQoFYXRfbXMYASABKAESDgoGcmVhc29uGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCSLRBgoHVGFza1JvdxIOCgZudW1iZXIYASABKA0SIwoGc3RhdHVzGAIgASgOMhMucGF3bC52MS5UYXNrU3RhdHVzEg8KB3ZlcnNpb24YAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAUgASgNEhIKCnNlc3Npb25faWQYBiABKAkSDgoGd29ya2VyGAcgASgJEhkKEWZpcnN0X3JlYWR5X2F0X21zGAggASgBEhMKC3JlYWR5X2F0X21zGAkgASgBEhQKDGxlYXNlZF9hdF9tcxgKIAEoARIRCglkdWVfYXRfbXMYCyABKAESIAoGb3V0cHV0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSIgoIcHJvZ3Jlc3MYDiABKAsyEC5wYXdsLnYxLlBheWxvYWQSHQoVdW5hY2tub3dsZWRnZWRfb2ZmZXJzGA8gASgNEjUKEGxlYXNlX2VuZF9yZWFzb24YECABKA4yGy5wYXdsLmxvZy52MS5MZWFzZUVuZFJlYXNvbhIeChZyZXBvcnRlZF9sZWFzZV92ZXJzaW9uGBEgASgNEhQKDGNsb3NlZF9hdF9tcxgSIAEoARIVCg11c2VkX2F0dGVtcHRzGBMgASgNEhMKC3N1c3BlbnNpb25zGBQgASgNEikKB3Ryb3VibGUYHCABKAsyGC5wYXdsLmxvZy52MS5UYXNrVHJvdWJsZRIXCg9lbmRlZF9ieV9wZXJzb24YHSABKAgSJwoGY2hhbmdlGB4gASgLMhcucGF3bC5sb2cudjEuVGFza0NoYW5nZRIhCgZjYWxsZWQYICABKAsyES5wYXdsLnYxLlBsYW5UYXNrEg4KBmNhbGxlchghIAEoDRIUCgxjbG9zZWRfZXZlbnQYIiABKA0SEgoKcm9sbHNfYmFjaxgjIAEoDRIcChRzdG9wX3JlcXVlc3RlZF9hdF9tcxgrIAEoARIRCglhYmFuZG9uZWQYLCABKAgSEwoLc3RvcF9yZWFzb24YLSABKAkSFAoMY29kZV92ZXJzaW9uGCkgASgNEhQKDGlucHV0c19ldmVudBgxIAEoDSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASKRBQoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgSIQoUc2V0dGxlZF9zZWVuX3Rocm91Z2gYISABKA1IAIgBARIVCg1zZXR0bGVkX2V2ZW50GCIgASgNQhcKFV9zZXR0bGVkX3NlZW5fdGhyb3VnaCLVAgoHU3RlcFJvdxIOCgZudW1iZXIYASABKA0SDAoEdGFzaxgCIAEoDRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEh8KBXZhbHVlGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYBiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFAoMc2Vlbl90aHJvdWdoGAcgASgNEhYKDm9ic2VydmVkX2F0X21zGAggASgBEhQKDGV2ZW50X251bWJlchgJIAEoDRIjCghyb2xsYmFjaxgKIAEoCzIRLnBhd2wudjEuUm9sbGJhY2sSFgoJcHVibGlzaGVzGAsgASgJSAGIAQESFAoHYW5zd2VycxgMIAEoDUgCiAEBEg8KB2F0dGVtcHQYDSABKA1CBgoEX2tleUIMCgpfcHVibGlzaGVzQgoKCF9hbnN3ZXJzIuECCglSZXZpZXdSb3cSDgoGbnVtYmVyGAEgASgNEicKB3N1YmplY3QYAiABKA4yFi5wYXdsLnYxLlJldmlld1N1YmplY3QSEQoJb3BlcmF0aW9uGAMgASgNEgwKBHRhc2sYBCABKA0SDQoFa25vd24YBSABKAkSFAoMb3BlbmVkX2F0X21zGAYgASgBEhYKDnJlc29sdmVkX2F0X21zGAcgASgBEiUKBmNob2ljZRgIIAEoDjIVLnBhd2wudjEuUmV2aWV3Q2hvaWNlEg4KBnJlYXNvbhgJIAEoCRIRCglwcmluY2lwYWwYCiABKAkSIAoGcmVzdWx0GAsgASgLMhAucGF3bC52MS5QYXlsb2FkEg8KB3ZlcnNpb24YDCABKA0SFQoNd2FpdGluZ190YXNrcxgNIAMoDRIpCghyZXR1cm5lZBgOIAEoCzIXLnBhd2wubG9nLnYxLkhlbGRSZXR1cm4iZQoPVXBkYXRlQW5zd2VyUm93EiAKBnJlc3VsdBgBIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdyZWZ1c2VkGAIgASgLMhAucGF3bC52MS5GYWlsdXJlEg0KBWF0X21zGAMgASgBIrcCCglTaWduYWxSb3cSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSIQoHcGF5bG9hZBgDIAEoCzIQLnBhd2wudjEuUGF5bG9hZBISCgpyZXF1ZXN0X2lkGAQgASgJEhEKCXByaW5jaXBhbBgFIAEoCRIWCg5yZWNlaXZlZF9hdF9tcxgGIAEoARIQCgh0YWtlbl9ieRgHIAEoDRIWCg5jb250ZW50X2RpZ2VzdBgIIAEoDBIVCg10YWtlbl9lYXJsaWVyGAkgASgIEisKBGZyb20YCiABKAsyHS5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uU291cmNlEg4KBnVwZGF0ZRgLIAEoCBIsCgZhbnN3ZXIYDCABKAsyHC5wYXdsLmxvZy52MS5VcGRhdGVBbnN3ZXJSb3civAIKDU9ibGlnYXRpb25Sb3cSDgoGbnVtYmVyGAEgASgNEjcKC2RlY2xhcmF0aW9uGAIgASgLMiIucGF3bC5sb2cudjEuT2JsaWdhdGlvbkRlY2xhcmF0aW9uEikKBnN0YXR1cxgDIAEoDjIZLnBhd2wudjEuT2JsaWdhdGlvblN0YXR1cxISCgptYWRlX2F0X21zGAQgASgBEhIKCm1hZGVfZXZlbnQYBSABKA0SFQoNc2V0dGxlZF9hdF9tcxgGIAEoARIVCg1zZXR0bGVkX2V2ZW50GAcgASgNEg8KB2VhcmxpZXIYCCABKAgSJgoFZW5kZWQYCSABKAsyFy5wYXdsLmxvZy52MS5DaGlsZEVuZGVkEhMKC2VuZGVkX2V2ZW50GAogASgNEhMKC2VuZGVkX2F0X21zGAsgASgBIs4BCghJbnB1dFJvdxIOCgZudW1iZXIYASABKA0SDAoEd2FpdBgCIAEoDRIkCgZzdGF0dXMYAyABKA4yFC5wYXdsLnYxLklucHV0U3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SIAoGYW5zd2VyGAUgASgLMhAucGF3bC52MS5QYXlsb2FkEhUKCGRlY2xpbmVkGAYgASgJSACIAQESEQoJcHJpbmNpcGFsGAcgASgJEhQKDGNsb3NlZF9hdF9tcxgIIAEoAUILCglfZGVjbGluZWQiwgEKB1dhaXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SMQoLZGVjbGFyYXRpb24YAyABKAsyHC5wYXdsLmxvZy52MS5XYWl0RGVjbGFyYXRpb24SFAoMb3BlbmVkX2F0X21zGAQgASgBEiUKBWVuZGVkGAUgASgLMhYucGF3bC5sb2cudjEuV2FpdEVuZGVkEhMKC2VuZGVkX2V2ZW50GAYgASgNEhQKDGNsb3NlZF9hdF9tcxgHIAEoASLoAgoLUHJvcG9zYWxSb3cSDgoGbnVtYmVyGAEgASgNEjUKC2RlY2xhcmF0aW9uGAIgASgLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNsYXJhdGlvbhInCgZzdGF0dXMYAyABKA4yFy5wYXdsLnYxLlByb3Bvc2FsU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SMwoJZGVjaXNpb25zGAUgAygLMiAucGF3bC5sb2cudjEuUHJvcG9zYWxEZWNpc2lvblJvdxIWCg5wcm9wb3NlZF9hdF9tcxgGIAEoARIWCg5hcHByb3ZlZF9hdF9tcxgHIAEoARITCgtlbmRlZF9hdF9tcxgIIAEoARIQCghlbmRlZF9ieRgJIAEoCRISCgplbmRfcmVhc29uGAogASgJEhIKCnJldmlzZWRfYnkYCyABKA0SEQoJb3BlcmF0aW9uGAwgASgNEhEKCWludGVudF9pZBgNIAEoCSKgAQoTUHJvcG9zYWxEZWNpc2lvblJvdxIpCgd2ZXJkaWN0GAEgASgOMhgucGF3bC52MS5Qcm9wb3NhbFZlcmRpY3QSEQoJcHJpbmNpcGFsGAIgASgJEhUKDWF1dGhlbnRpY2F0ZWQYAyABKAgSDQoFcm9sZXMYBCADKAkSDgoGcmVhc29uGAUgASgJEhUKDWRlY2lkZWRfYXRfbXMYBiABKAEiSwoMTmFtZXNwYWNlUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSFQoNY3JlYXRlZF9hdF9tcxgDIAEoASI+Cg1OYW1lc3BhY2VzUm93Ei0KCm5hbWVzcGFjZXMYASADKAsyGS5wYXdsLmxvZy52MS5OYW1lc3BhY2VSb3ciiQEKEUN1cnJlbnRWZXJzaW9uUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIUCgxjb2RlX3ZlcnNpb24YAyABKA0SDwoHdmVyc2lvbhgEIAEoDRIRCglwcmluY2lwYWwYBSABKAkSFQoNY2hhbmdlZF9hdF9tcxgGIAEoASJGChJDdXJyZW50VmVyc2lvbnNSb3cSMAoIdmVyc2lvbnMYASADKAsyHi5wYXdsLmxvZy52MS5DdXJyZW50VmVyc2lvblJvdyKKAQoTQ3JlZGVudGlhbFBvbGljeVJvdxIRCgluYW1lc3BhY2UYASABKAkSJQoEbW9kZRgCIAEoDjIXLnBhd2wudjEuQ3JlZGVudGlhbE1vZGUSDwoHdmVyc2lvbhgDIAEoDRIRCglwcmluY2lwYWwYBCABKAkSFQoNY2hhbmdlZF9hdF9tcxgFIAEoASJLChVDcmVkZW50aWFsUG9saWNpZXNSb3cSMgoIcG9saWNpZXMYASADKAsyIC5wYXdsLmxvZy52MS5DcmVkZW50aWFsUG9saWN5Um93IsoBCg5QbGFuVmVyc2lvblJvdxIOCgZudW1iZXIYASABKA0SGwoEcGxhbhgCIAEoCzINLnBhd2wudjEuUGxhbhINCgV0YXNrcxgDIAMoDRIOCgZyZWFzb24YBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEhUKDWNyZWF0ZWRfYXRfbXMYBiABKAESFAoMZXZlbnRfbnVtYmVyGAcgASgNEhAKCHByb3Bvc2VyGAggASgNEhoKEmxlYXNlX3ZlcnNpb25fYmFzZRgJIAEoDSI3CghTdGFydFJvdxIrCgdzdGFydGVkGAEgASgLMhoucGF3bC5sb2cudjEuS2VybmVsU3RhcnRlZCIyCglTdGFydHNSb3cSJQoGc3RhcnRzGAEgAygLMhUucGF3bC5sb2cudjEuU3RhcnRSb3diBnByb3RvMw", [file_pawl_log_v1_event, file_pawl_v1_credential_policy, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_rollback, file_pawl_v1_run, file_pawl_v1_version]);
+  fileDesc("ChVwYXdsL2xvZy92MS9yb3cucHJvdG8SC3Bhd2wubG9nLnYxIkwKDENvbnRpbnVlZFJvdxIVCg1sZWFzZV92ZXJzaW9uGAEgASgNEiUKC3N0YXJ0X2lucHV0GAIgASgLMhAucGF3bC52MS5QYXlsb2FkIjEKDFN0YXJ0UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWF0X21zGAIgASgBIq0NCgZSdW5Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRITCgtpbmNhcm5hdGlvbhgDIAEoDRIQCgh3b3JrZmxvdxgEIAEoCRIiCgZzdGF0dXMYBSABKA4yEi5wYXdsLnYxLlJ1blN0YXR1cxIPCgd2ZXJzaW9uGAYgASgNEhsKBHBsYW4YByABKAsyDS5wYXdsLnYxLlBsYW4SHwoFaW5wdXQYCCABKAsyEC5wYXdsLnYxLlBheWxvYWQSEwoLZmluZ2VycHJpbnQYCSABKAwSIgoGbGFiZWxzGAogAygLMhIucGF3bC5sb2cudjEuTGFiZWwSEwoLdHJhY2VwYXJlbnQYCyABKAkSEQoJcHJpbmNpcGFsGAwgASgJEhUKDXN0YXJ0ZWRfYXRfbXMYDSABKAESFAoMY2xvc2VkX2F0X21zGA4gASgBEh4KFmNhbmNlbF9yZXF1ZXN0ZWRfYXRfbXMYDyABKAESFQoNY2FuY2VsX3JlYXNvbhgQIAEoCRIhCgdmYWlsdXJlGBEgASgLMhAucGF3bC52MS5GYWlsdXJlEhMKC2V2ZW50X2NvdW50GBIgASgNEhMKC2NodW5rX2NvdW50GBMgASgNEhIKCmNodW5rX2hhc2gYFCABKAwSDQoFZmF1bHQYFSABKAkSDQoFc3BsaXQYFiABKAgSIwoFdGFza3MYFyADKAsyFC5wYXdsLmxvZy52MS5UYXNrUm93Ei0KCm9wZXJhdGlvbnMYGCADKAsyGS5wYXdsLmxvZy52MS5PcGVyYXRpb25Sb3cSIwoFc3RlcHMYGSADKAsyFC5wYXdsLmxvZy52MS5TdGVwUm93EicKB3Jldmlld3MYGiADKAsyFi5wYXdsLmxvZy52MS5SZXZpZXdSb3cSFwoPb3BlcmF0aW9uX2NvdW50GBsgASgNEhIKCnN0ZXBfY291bnQYHCABKA0SFAoMcmV2aWV3X2NvdW50GB0gASgNEiMKBXdhaXRzGB4gAygLMhQucGF3bC5sb2cudjEuV2FpdFJvdxISCgp3YWl0X2NvdW50GB8gASgNEisKCXByb3Bvc2FscxgmIAMoCzIYLnBhd2wubG9nLnYxLlByb3Bvc2FsUm93EhYKDnByb3Bvc2FsX2NvdW50GCcgASgNEicKB3NpZ25hbHMYICADKAsyFi5wYXdsLmxvZy52MS5TaWduYWxSb3cSFAoMc2lnbmFsX2NvdW50GCEgASgNEiUKBmlucHV0cxgiIAMoCzIVLnBhd2wubG9nLnYxLklucHV0Um93EhMKC2lucHV0X2NvdW50GCMgASgNEiQKBXBhdXNlGCwgASgLMhUucGF3bC5sb2cudjEuUnVuUGF1c2USGgoSbGVhc2VfdmVyc2lvbl9iYXNlGDAgASgNEhYKDmJlZ3VuX2F0X2V2ZW50GDEgASgNEjEKDnN0YXJ0X3JlcXVlc3RzGDIgAygLMhkucGF3bC5sb2cudjEuU3RhcnRSZXF1ZXN0EhUKDXByb3Bvc2FsX2Jhc2UYMyABKA0SFAoMY2FsbGVkX2NvdW50GDkgASgNEi8KC29ibGlnYXRpb25zGDQgAygLMhoucGF3bC5sb2cudjEuT2JsaWdhdGlvblJvdxIYChBvYmxpZ2F0aW9uX2NvdW50GDUgASgNEi0KBnBhcmVudBg2IAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2USKgoIZGVhZGxpbmUYPSABKAsyGC5wYXdsLmxvZy52MS5SdW5EZWFkbGluZRIsCgljb250aW51ZWQYPiABKAsyGS5wYXdsLmxvZy52MS5Db250aW51ZWRSb3cSEQoJdGltZWRfb3V0GD8gASgIEioKDGNvZGVfdmVyc2lvbhhBIAEoCzIULnBhd2wudjEuQ29kZVZlcnNpb24SMgoNcGxhbl92ZXJzaW9ucxhHIAMoCzIbLnBhd2wubG9nLnYxLlBsYW5WZXJzaW9uUm93EhoKEnBsYW5fdmVyc2lvbl9jb3VudBhIIAEoDRISCgp0YXNrX2NvdW50GEkgASgNEioKCGRlbGV0aW9uGFMgASgLMhgucGF3bC5sb2cudjEuRGVsZXRpb25Sb3cSKgoKbGVnYWxfaG9sZBhUIAEoCzIWLnBhd2wubG9nLnYxLkxlZ2FsSG9sZBISCgpnZW5lcmF0aW9uGEwgASgNEicKB3Jld2luZHMYTSADKAsyFi5wYXdsLmxvZy52MS5SZXdpbmRSb3ciUgoJUmV3aW5kUm93EhIKCmdlbmVyYXRpb24YASABKA0SDQoFZXZlbnQYAiABKA0SEgoKcmVxdWVzdF9pZBgDIAEoCRIOCgZkaWdlc3QYBCABKAwiWwoLRGVsZXRpb25Sb3cSDQoFYXRfbXMYASABKAESGgoSdG9tYnN0b25lX3VudGlsX21zGAIgASgBEg4KBnJlYXNvbhgDIAEoCRIRCglwcmluY2lwYWwYBCABKAkilwEKDFRvbWJzdG9uZVJvdxITCgtmaW5nZXJwcmludBgBIAEoDBITCgtpbmNhcm5hdGlvbhgCIAEoDRIVCg1sZWFzZV92ZXJzaW9uGAMgASgNEhAKCHNlcXVlbmNlGAQgASgBEhUKDWRlbGV0ZWRfYXRfbXMYBSABKAESEAoIdW50aWxfbXMYBiABKAESCwoDcnVuGAcgASgBIjQKCFN3ZWVwUm93EhEKCW5hbWVzcGFjZRgBIAEoCRIVCg1kZWxldGVkX2F0X21zGAIgASgBIlcKDFJldGVudGlvblJvdxIwCglyZXRlbnRpb24YASABKAsyHS5wYXdsLmxvZy52MS5SZXRlbnRpb25DaGFuZ2VkEhUKDWNoYW5nZWRfYXRfbXMYAiABKAEiPgoNUmV0ZW50aW9uc1JvdxItCgpyZXRlbnRpb25zGAEgAygLMhkucGF3bC5sb2cudjEuUmV0ZW50aW9uUm93IjwKCFJ1blBhdXNlEg0KBWF0X21zGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkijAcKB1Rhc2tSb3cSDgoGbnVtYmVyGAEgASgNEiMKBnN0YXR1cxgCIAEoDjITLnBhd2wudjEuVGFza1N0YXR1cxIPCgd2ZXJzaW9uGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SFQoNbGVhc2VfdmVyc2lvbhgFIAEoDRISCgpzZXNzaW9uX2lkGAYgASgJEg4KBndvcmtlchgHIAEoCRIZChFmaXJzdF9yZWFkeV9hdF9tcxgIIAEoARITCgtyZWFkeV9hdF9tcxgJIAEoARIUCgxsZWFzZWRfYXRfbXMYCiABKAESEQoJZHVlX2F0X21zGAsgASgBEiAKBm91dHB1dBgMIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGA0gASgLMhAucGF3bC52MS5GYWlsdXJlEiIKCHByb2dyZXNzGA4gASgLMhAucGF3bC52MS5QYXlsb2FkEh0KFXVuYWNrbm93bGVkZ2VkX29mZmVycxgPIAEoDRI1ChBsZWFzZV9lbmRfcmVhc29uGBAgASgOMhsucGF3bC5sb2cudjEuTGVhc2VFbmRSZWFzb24SHgoWcmVwb3J0ZWRfbGVhc2VfdmVyc2lvbhgRIAEoDRIUCgxjbG9zZWRfYXRfbXMYEiABKAESFQoNdXNlZF9hdHRlbXB0cxgTIAEoDRITCgtzdXNwZW5zaW9ucxgUIAEoDRIpCgd0cm91YmxlGBwgASgLMhgucGF3bC5sb2cudjEuVGFza1Ryb3VibGUSFwoPZW5kZWRfYnlfcGVyc29uGB0gASgIEicKBmNoYW5nZRgeIAEoCzIXLnBhd2wubG9nLnYxLlRhc2tDaGFuZ2USIQoGY2FsbGVkGCAgASgLMhEucGF3bC52MS5QbGFuVGFzaxIOCgZjYWxsZXIYISABKA0SFAoMY2xvc2VkX2V2ZW50GCIgASgNEhIKCnJvbGxzX2JhY2sYIyABKA0SHAoUc3RvcF9yZXF1ZXN0ZWRfYXRfbXMYKyABKAESEQoJYWJhbmRvbmVkGCwgASgIEhMKC3N0b3BfcmVhc29uGC0gASgJEhQKDGNvZGVfdmVyc2lvbhgpIAEoDRIUCgxpbnB1dHNfZXZlbnQYMSABKA0SEgoKZ2VuZXJhdGlvbhgyIAEoDRIUCgxjYWxsZWRfZXZlbnQYMyABKA0SDwoHZHJvcHBlZBg0IAEoDSKEAQoKVGFza0NoYW5nZRIYChBleHBlY3RlZF92ZXJzaW9uGAEgASgNEg4KBmRpZ2VzdBgCIAEoDBIjCgVyZXRyeRgDIAEoCzIULnBhd2wudjEuUmV0cnlQb2xpY3kSJwoIdGltZW91dHMYBCABKAsyFS5wYXdsLnYxLlRhc2tUaW1lb3V0cyJ9CgtUYXNrVHJvdWJsZRIVCg13b3JrZXJfbG9zc2VzGAEgASgNEhkKEWZvcmdpdmVuX2F0dGVtcHRzGAIgASgNEi4KCGZhaWx1cmVzGAMgAygLMhwucGF3bC5sb2cudjEuVGFza0ZhaWx1cmVOb3RlEgwKBG5vdGUYBCABKAkiYAoPVGFza0ZhaWx1cmVOb3RlEg8KB2F0dGVtcHQYASABKA0SDgoGd29ya2VyGAIgASgJEgwKBGtpbmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRINCgVhdF9tcxgFIAEoASLXBQoMT3BlcmF0aW9uUm93Eg4KBm51bWJlchgBIAEoDRI2CgtkZWNsYXJhdGlvbhgCIAEoCzIhLnBhd2wubG9nLnYxLk9wZXJhdGlvbkRlY2xhcmF0aW9uEigKBnN0YXR1cxgDIAEoDjIYLnBhd2wudjEuT3BlcmF0aW9uU3RhdHVzEg8KB3ZlcnNpb24YBCABKA0SEQoJaW50ZW50X2lkGAUgASgJEhUKDWxlYXNlX3ZlcnNpb24YBiABKA0SEgoKY2FsbF9ieV9tcxgHIAEoARIcChRmaXJzdF9pbnRlbmRlZF9hdF9tcxgIIAEoARIWCg5pbnRlbmRlZF9hdF9tcxgJIAEoARIRCgljYWxsX29wZW4YCiABKAgSDQoFY2FsbHMYCyABKA0SIAoGcmVzdWx0GAwgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB2ZhaWx1cmUYDSABKAsyEC5wYXdsLnYxLkZhaWx1cmUSFQoNc2V0dGxlZF9hdF9tcxgOIAEoARISCgpyZWNvbmNpbGVkGA8gASgIEhAKCGxvb2tfdXBzGBAgASgNEhUKDWxvb2tfdXBfYXRfbXMYESABKAESEwoLb3Blbl9yZXZpZXcYEiABKA0SDAoEdGFzaxgTIAEoDRIZChFzZXR0bGVkX2ludGVudF9pZBgUIAEoCRIVCg1lYXJsaWVyX2RvdWJ0GBUgASgIEhAKCHByb3Bvc2FsGBYgASgNEhUKDXJldHJ5X2FsbG93ZWQYFyABKAgSIQoUc2V0dGxlZF9zZWVuX3Rocm91Z2gYISABKA1IAIgBARIVCg1zZXR0bGVkX2V2ZW50GCIgASgNEhYKDmludGVuZGVkX2V2ZW50GCsgASgNEg8KB2NhcnJpZWQYLCABKAgSGwoTYWRvcHRlZF9maW5nZXJwcmludBgtIAEoDEIXChVfc2V0dGxlZF9zZWVuX3Rocm91Z2gi+gIKB1N0ZXBSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHRhc2sYAiABKA0SDAoEbmFtZRgDIAEoCRIQCgNrZXkYBCABKAlIAIgBARIfCgV2YWx1ZRgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIhCgdmYWlsdXJlGAYgASgLMhAucGF3bC52MS5GYWlsdXJlEhQKDHNlZW5fdGhyb3VnaBgHIAEoDRIWCg5vYnNlcnZlZF9hdF9tcxgIIAEoARIUCgxldmVudF9udW1iZXIYCSABKA0SIwoIcm9sbGJhY2sYCiABKAsyES5wYXdsLnYxLlJvbGxiYWNrEhYKCXB1Ymxpc2hlcxgLIAEoCUgBiAEBEhQKB2Fuc3dlcnMYDCABKA1IAogBARIPCgdhdHRlbXB0GA0gASgNEg8KB2Ryb3BwZWQYKyABKA0SEgoKbWF4X2FnZV9tcxgsIAEoAUIGCgRfa2V5QgwKCl9wdWJsaXNoZXNCCgoIX2Fuc3dlcnMilwMKCVJldmlld1JvdxIOCgZudW1iZXIYASABKA0SJwoHc3ViamVjdBgCIAEoDjIWLnBhd2wudjEuUmV2aWV3U3ViamVjdBIRCglvcGVyYXRpb24YAyABKA0SDAoEdGFzaxgEIAEoDRINCgVrbm93bhgFIAEoCRIUCgxvcGVuZWRfYXRfbXMYBiABKAESFgoOcmVzb2x2ZWRfYXRfbXMYByABKAESJQoGY2hvaWNlGAggASgOMhUucGF3bC52MS5SZXZpZXdDaG9pY2USDgoGcmVhc29uGAkgASgJEhEKCXByaW5jaXBhbBgKIAEoCRIgCgZyZXN1bHQYCyABKAsyEC5wYXdsLnYxLlBheWxvYWQSDwoHdmVyc2lvbhgMIAEoDRIVCg13YWl0aW5nX3Rhc2tzGA0gAygNEikKCHJldHVybmVkGA4gASgLMhcucGF3bC5sb2cudjEuSGVsZFJldHVybhIeChFhc2tlZF9maW5nZXJwcmludBgPIAEoDEgAiAEBQhQKEl9hc2tlZF9maW5nZXJwcmludCJlCg9VcGRhdGVBbnN3ZXJSb3cSIAoGcmVzdWx0GAEgASgLMhAucGF3bC52MS5QYXlsb2FkEiEKB3JlZnVzZWQYAiABKAsyEC5wYXdsLnYxLkZhaWx1cmUSDQoFYXRfbXMYAyABKAEitwIKCVNpZ25hbFJvdxIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIhCgdwYXlsb2FkGAMgASgLMhAucGF3bC52MS5QYXlsb2FkEhIKCnJlcXVlc3RfaWQYBCABKAkSEQoJcHJpbmNpcGFsGAUgASgJEhYKDnJlY2VpdmVkX2F0X21zGAYgASgBEhAKCHRha2VuX2J5GAcgASgNEhYKDmNvbnRlbnRfZGlnZXN0GAggASgMEhUKDXRha2VuX2VhcmxpZXIYCSABKAgSKwoEZnJvbRgKIAEoCzIdLnBhd2wubG9nLnYxLk9ibGlnYXRpb25Tb3VyY2USDgoGdXBkYXRlGAsgASgIEiwKBmFuc3dlchgMIAEoCzIcLnBhd2wubG9nLnYxLlVwZGF0ZUFuc3dlclJvdyLNAgoNT2JsaWdhdGlvblJvdxIOCgZudW1iZXIYASABKA0SNwoLZGVjbGFyYXRpb24YAiABKAsyIi5wYXdsLmxvZy52MS5PYmxpZ2F0aW9uRGVjbGFyYXRpb24SKQoGc3RhdHVzGAMgASgOMhkucGF3bC52MS5PYmxpZ2F0aW9uU3RhdHVzEhIKCm1hZGVfYXRfbXMYBCABKAESEgoKbWFkZV9ldmVudBgFIAEoDRIVCg1zZXR0bGVkX2F0X21zGAYgASgBEhUKDXNldHRsZWRfZXZlbnQYByABKA0SDwoHZWFybGllchgIIAEoCBImCgVlbmRlZBgJIAEoCzIXLnBhd2wubG9nLnYxLkNoaWxkRW5kZWQSEwoLZW5kZWRfZXZlbnQYCiABKA0SEwoLZW5kZWRfYXRfbXMYCyABKAESDwoHY2FycmllZBgMIAEoCCLOAQoISW5wdXRSb3cSDgoGbnVtYmVyGAEgASgNEgwKBHdhaXQYAiABKA0SJAoGc3RhdHVzGAMgASgOMhQucGF3bC52MS5JbnB1dFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEiAKBmFuc3dlchgFIAEoCzIQLnBhd2wudjEuUGF5bG9hZBIVCghkZWNsaW5lZBgGIAEoCUgAiAEBEhEKCXByaW5jaXBhbBgHIAEoCRIUCgxjbG9zZWRfYXRfbXMYCCABKAFCCwoJX2RlY2xpbmVkIukBCgdXYWl0Um93Eg4KBm51bWJlchgBIAEoDRIMCgR0YXNrGAIgASgNEjEKC2RlY2xhcmF0aW9uGAMgASgLMhwucGF3bC5sb2cudjEuV2FpdERlY2xhcmF0aW9uEhQKDG9wZW5lZF9hdF9tcxgEIAEoARIlCgVlbmRlZBgFIAEoCzIWLnBhd2wubG9nLnYxLldhaXRFbmRlZBITCgtlbmRlZF9ldmVudBgGIAEoDRIUCgxjbG9zZWRfYXRfbXMYByABKAESFAoMb3BlbmVkX2V2ZW50GCsgASgNEg8KB2Ryb3BwZWQYLCABKA0ijQMKC1Byb3Bvc2FsUm93Eg4KBm51bWJlchgBIAEoDRI1CgtkZWNsYXJhdGlvbhgCIAEoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjbGFyYXRpb24SJwoGc3RhdHVzGAMgASgOMhcucGF3bC52MS5Qcm9wb3NhbFN0YXR1cxIPCgd2ZXJzaW9uGAQgASgNEjMKCWRlY2lzaW9ucxgFIAMoCzIgLnBhd2wubG9nLnYxLlByb3Bvc2FsRGVjaXNpb25Sb3cSFgoOcHJvcG9zZWRfYXRfbXMYBiABKAESFgoOYXBwcm92ZWRfYXRfbXMYByABKAESEwoLZW5kZWRfYXRfbXMYCCABKAESEAoIZW5kZWRfYnkYCSABKAkSEgoKZW5kX3JlYXNvbhgKIAEoCRISCgpyZXZpc2VkX2J5GAsgASgNEhEKCW9wZXJhdGlvbhgMIAEoDRIRCglpbnRlbnRfaWQYDSABKAkSEgoKbWFkZV9ldmVudBgrIAEoDRIPCgdkcm9wcGVkGCwgASgNIqABChNQcm9wb3NhbERlY2lzaW9uUm93EikKB3ZlcmRpY3QYASABKA4yGC5wYXdsLnYxLlByb3Bvc2FsVmVyZGljdBIRCglwcmluY2lwYWwYAiABKAkSFQoNYXV0aGVudGljYXRlZBgDIAEoCBINCgVyb2xlcxgEIAMoCRIOCgZyZWFzb24YBSABKAkSFQoNZGVjaWRlZF9hdF9tcxgGIAEoASJLCgxOYW1lc3BhY2VSb3cSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIVCg1jcmVhdGVkX2F0X21zGAMgASgBIj4KDU5hbWVzcGFjZXNSb3cSLQoKbmFtZXNwYWNlcxgBIAMoCzIZLnBhd2wubG9nLnYxLk5hbWVzcGFjZVJvdyKJAQoRQ3VycmVudFZlcnNpb25Sb3cSEQoJbmFtZXNwYWNlGAEgASgJEhAKCHdvcmtmbG93GAIgASgJEhQKDGNvZGVfdmVyc2lvbhgDIAEoDRIPCgd2ZXJzaW9uGAQgASgNEhEKCXByaW5jaXBhbBgFIAEoCRIVCg1jaGFuZ2VkX2F0X21zGAYgASgBIkYKEkN1cnJlbnRWZXJzaW9uc1JvdxIwCgh2ZXJzaW9ucxgBIAMoCzIeLnBhd2wubG9nLnYxLkN1cnJlbnRWZXJzaW9uUm93IooBChNDcmVkZW50aWFsUG9saWN5Um93EhEKCW5hbWVzcGFjZRgBIAEoCRIlCgRtb2RlGAIgASgOMhcucGF3bC52MS5DcmVkZW50aWFsTW9kZRIPCgd2ZXJzaW9uGAMgASgNEhEKCXByaW5jaXBhbBgEIAEoCRIVCg1jaGFuZ2VkX2F0X21zGAUgASgBIksKFUNyZWRlbnRpYWxQb2xpY2llc1JvdxIyCghwb2xpY2llcxgBIAMoCzIgLnBhd2wubG9nLnYxLkNyZWRlbnRpYWxQb2xpY3lSb3ciygEKDlBsYW5WZXJzaW9uUm93Eg4KBm51bWJlchgBIAEoDRIbCgRwbGFuGAIgASgLMg0ucGF3bC52MS5QbGFuEg0KBXRhc2tzGAMgAygNEg4KBnJlYXNvbhgEIAEoCRIRCglwcmluY2lwYWwYBSABKAkSFQoNY3JlYXRlZF9hdF9tcxgGIAEoARIUCgxldmVudF9udW1iZXIYByABKA0SEAoIcHJvcG9zZXIYCCABKA0SGgoSbGVhc2VfdmVyc2lvbl9iYXNlGAkgASgNIjcKCFN0YXJ0Um93EisKB3N0YXJ0ZWQYASABKAsyGi5wYXdsLmxvZy52MS5LZXJuZWxTdGFydGVkIjIKCVN0YXJ0c1JvdxIlCgZzdGFydHMYASADKAsyFS5wYXdsLmxvZy52MS5TdGFydFJvd2IGcHJvdG8z", [file_pawl_log_v1_event, file_pawl_v1_credential_policy, file_pawl_v1_failure, file_pawl_v1_input, file_pawl_v1_obligation, file_pawl_v1_operation, file_pawl_v1_payload, file_pawl_v1_plan, file_pawl_v1_proposal, file_pawl_v1_proposal_status, file_pawl_v1_review, file_pawl_v1_rollback, file_pawl_v1_run, file_pawl_v1_version]);
 
 /**
  * How the function of a run began the present incarnation.
@@ -489,6 +489,20 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
    * @generated from field: pawl.log.v1.LegalHold legal_hold = 84;
    */
   legalHold?: LegalHold | undefined;
+
+  /**
+   * How often this incarnation went on from an earlier point, plus 1.
+   *
+   * @generated from field: uint32 generation = 76;
+   */
+  generation: number;
+
+  /**
+   * How its generations began, but for the first; oldest first.
+   *
+   * @generated from field: repeated pawl.log.v1.RewindRow rewinds = 77;
+   */
+  rewinds: RewindRow[];
 };
 
 /**
@@ -497,6 +511,48 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
  */
 export const RunRowSchema: GenMessage<RunRow> = /*@__PURE__*/
   messageDesc(file_pawl_log_v1_row, 2);
+
+/**
+ * How a generation of a run began.
+ *
+ * @generated from message pawl.log.v1.RewindRow
+ */
+export type RewindRow = Message<"pawl.log.v1.RewindRow"> & {
+  /**
+   * Its number, from 2.
+   *
+   * @generated from field: uint32 generation = 1;
+   */
+  generation: number;
+
+  /**
+   * Number of the event.
+   *
+   * @generated from field: uint32 event = 2;
+   */
+  event: number;
+
+  /**
+   * Id of the request.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * SHA-256 of the request.
+   *
+   * @generated from field: bytes digest = 4;
+   */
+  digest: Uint8Array;
+};
+
+/**
+ * Describes the message pawl.log.v1.RewindRow.
+ * Use `create(RewindRowSchema)` to create a new message.
+ */
+export const RewindRowSchema: GenMessage<RewindRow> = /*@__PURE__*/
+  messageDesc(file_pawl_log_v1_row, 3);
 
 /**
  * That a run is deleted.
@@ -538,7 +594,7 @@ export type DeletionRow = Message<"pawl.log.v1.DeletionRow"> & {
  * Use `create(DeletionRowSchema)` to create a new message.
  */
 export const DeletionRowSchema: GenMessage<DeletionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 3);
+  messageDesc(file_pawl_log_v1_row, 4);
 
 /**
  * What is left of a deleted run, or operation of scope NAMESPACE. When its time is over only the incarnation and the lease version are.
@@ -601,7 +657,7 @@ export type TombstoneRow = Message<"pawl.log.v1.TombstoneRow"> & {
  * Use `create(TombstoneRowSchema)` to create a new message.
  */
 export const TombstoneRowSchema: GenMessage<TombstoneRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 4);
+  messageDesc(file_pawl_log_v1_row, 5);
 
 /**
  * A deleted run of which rows may be left.
@@ -629,7 +685,7 @@ export type SweepRow = Message<"pawl.log.v1.SweepRow"> & {
  * Use `create(SweepRowSchema)` to create a new message.
  */
 export const SweepRowSchema: GenMessage<SweepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 5);
+  messageDesc(file_pawl_log_v1_row, 6);
 
 /**
  * How long a namespace keeps what.
@@ -657,7 +713,7 @@ export type RetentionRow = Message<"pawl.log.v1.RetentionRow"> & {
  * Use `create(RetentionRowSchema)` to create a new message.
  */
 export const RetentionRowSchema: GenMessage<RetentionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 6);
+  messageDesc(file_pawl_log_v1_row, 7);
 
 /**
  * Of the namespaces for which it was ever set. The value of the meta row `retention`.
@@ -678,7 +734,7 @@ export type RetentionsRow = Message<"pawl.log.v1.RetentionsRow"> & {
  * Use `create(RetentionsRowSchema)` to create a new message.
  */
 export const RetentionsRowSchema: GenMessage<RetentionsRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 7);
+  messageDesc(file_pawl_log_v1_row, 8);
 
 /**
  * That a run is paused.
@@ -713,7 +769,7 @@ export type RunPause = Message<"pawl.log.v1.RunPause"> & {
  * Use `create(RunPauseSchema)` to create a new message.
  */
 export const RunPauseSchema: GenMessage<RunPause> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 8);
+  messageDesc(file_pawl_log_v1_row, 9);
 
 /**
  * A task. A task still in its first state (BLOCKED or READY as the plan says) and version 0 has no row.
@@ -944,6 +1000,27 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
    * @generated from field: uint32 inputs_event = 49;
    */
   inputsEvent: number;
+
+  /**
+   * Generation of the run in which it was opened last. 0: the first.
+   *
+   * @generated from field: uint32 generation = 50;
+   */
+  generation: number;
+
+  /**
+   * Number of the event that brought it into the run. 0: it is of the plan.
+   *
+   * @generated from field: uint32 called_event = 51;
+   */
+  calledEvent: number;
+
+  /**
+   * Generation since which it is no longer of the run. 0: it is.
+   *
+   * @generated from field: uint32 dropped = 52;
+   */
+  dropped: number;
 };
 
 /**
@@ -951,7 +1028,7 @@ export type TaskRow = Message<"pawl.log.v1.TaskRow"> & {
  * Use `create(TaskRowSchema)` to create a new message.
  */
 export const TaskRowSchema: GenMessage<TaskRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 9);
+  messageDesc(file_pawl_log_v1_row, 10);
 
 /**
  * How a person changed a task.
@@ -993,7 +1070,7 @@ export type TaskChange = Message<"pawl.log.v1.TaskChange"> & {
  * Use `create(TaskChangeSchema)` to create a new message.
  */
 export const TaskChangeSchema: GenMessage<TaskChange> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 10);
+  messageDesc(file_pawl_log_v1_row, 11);
 
 /**
  * What went wrong with a task.
@@ -1035,7 +1112,7 @@ export type TaskTrouble = Message<"pawl.log.v1.TaskTrouble"> & {
  * Use `create(TaskTroubleSchema)` to create a new message.
  */
 export const TaskTroubleSchema: GenMessage<TaskTrouble> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 11);
+  messageDesc(file_pawl_log_v1_row, 12);
 
 /**
  * An attempt that failed, in few words.
@@ -1084,7 +1161,7 @@ export type TaskFailureNote = Message<"pawl.log.v1.TaskFailureNote"> & {
  * Use `create(TaskFailureNoteSchema)` to create a new message.
  */
 export const TaskFailureNoteSchema: GenMessage<TaskFailureNote> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 12);
+  messageDesc(file_pawl_log_v1_row, 13);
 
 /**
  * An operation.
@@ -1266,6 +1343,27 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
    * @generated from field: uint32 settled_event = 34;
    */
   settledEvent: number;
+
+  /**
+   * Event number of its first intent.
+   *
+   * @generated from field: uint32 intended_event = 43;
+   */
+  intendedEvent: number;
+
+  /**
+   * True when an earlier generation settled it, and no code of the present one has asked for it yet.
+   *
+   * @generated from field: bool carried = 44;
+   */
+  carried: boolean;
+
+  /**
+   * Fingerprint of another request for which a person decided that its result stands. Empty: none.
+   *
+   * @generated from field: bytes adopted_fingerprint = 45;
+   */
+  adoptedFingerprint: Uint8Array;
 };
 
 /**
@@ -1273,7 +1371,7 @@ export type OperationRow = Message<"pawl.log.v1.OperationRow"> & {
  * Use `create(OperationRowSchema)` to create a new message.
  */
 export const OperationRowSchema: GenMessage<OperationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 13);
+  messageDesc(file_pawl_log_v1_row, 14);
 
 /**
  * A recorded step.
@@ -1371,6 +1469,20 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
    * @generated from field: uint32 attempt = 13;
    */
   attempt: number;
+
+  /**
+   * Generation since which it is not given to code any more. 0: it is.
+   *
+   * @generated from field: uint32 dropped = 43;
+   */
+  dropped: number;
+
+  /**
+   * How old a read may be when its run goes on from an earlier point, in ms. 0: as old as it is.
+   *
+   * @generated from field: double max_age_ms = 44;
+   */
+  maxAgeMs: number;
 };
 
 /**
@@ -1378,7 +1490,7 @@ export type StepRow = Message<"pawl.log.v1.StepRow"> & {
  * Use `create(StepRowSchema)` to create a new message.
  */
 export const StepRowSchema: GenMessage<StepRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 14);
+  messageDesc(file_pawl_log_v1_row, 15);
 
 /**
  * A review.
@@ -1483,6 +1595,13 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
    * @generated from field: pawl.log.v1.HeldReturn returned = 14;
    */
   returned?: HeldReturn | undefined;
+
+  /**
+   * Of a REUSE: fingerprint of what code asks for now. Absent otherwise.
+   *
+   * @generated from field: optional bytes asked_fingerprint = 15;
+   */
+  askedFingerprint?: Uint8Array | undefined;
 };
 
 /**
@@ -1490,7 +1609,7 @@ export type ReviewRow = Message<"pawl.log.v1.ReviewRow"> & {
  * Use `create(ReviewRowSchema)` to create a new message.
  */
 export const ReviewRowSchema: GenMessage<ReviewRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 15);
+  messageDesc(file_pawl_log_v1_row, 16);
 
 /**
  * The answer to an update.
@@ -1525,7 +1644,7 @@ export type UpdateAnswerRow = Message<"pawl.log.v1.UpdateAnswerRow"> & {
  * Use `create(UpdateAnswerRowSchema)` to create a new message.
  */
 export const UpdateAnswerRowSchema: GenMessage<UpdateAnswerRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 16);
+  messageDesc(file_pawl_log_v1_row, 17);
 
 /**
  * A signal, or an update.
@@ -1623,7 +1742,7 @@ export type SignalRow = Message<"pawl.log.v1.SignalRow"> & {
  * Use `create(SignalRowSchema)` to create a new message.
  */
 export const SignalRowSchema: GenMessage<SignalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 17);
+  messageDesc(file_pawl_log_v1_row, 18);
 
 /**
  * What a run owes another, or owed it.
@@ -1707,6 +1826,13 @@ export type ObligationRow = Message<"pawl.log.v1.ObligationRow"> & {
    * @generated from field: double ended_at_ms = 11;
    */
   endedAtMs: number;
+
+  /**
+   * True when an earlier generation made it after the point from which the run went on.
+   *
+   * @generated from field: bool carried = 12;
+   */
+  carried: boolean;
 };
 
 /**
@@ -1714,7 +1840,7 @@ export type ObligationRow = Message<"pawl.log.v1.ObligationRow"> & {
  * Use `create(ObligationRowSchema)` to create a new message.
  */
 export const ObligationRowSchema: GenMessage<ObligationRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 18);
+  messageDesc(file_pawl_log_v1_row, 19);
 
 /**
  * An input request. What it asks lies in its wait.
@@ -1784,7 +1910,7 @@ export type InputRow = Message<"pawl.log.v1.InputRow"> & {
  * Use `create(InputRowSchema)` to create a new message.
  */
 export const InputRowSchema: GenMessage<InputRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 19);
+  messageDesc(file_pawl_log_v1_row, 20);
 
 /**
  * Something that a task waits for, or waited for.
@@ -1840,6 +1966,20 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
    * @generated from field: double closed_at_ms = 7;
    */
   closedAtMs: number;
+
+  /**
+   * Event number of its beginning.
+   *
+   * @generated from field: uint32 opened_event = 43;
+   */
+  openedEvent: number;
+
+  /**
+   * Generation since which it is not given to code any more. 0: it is.
+   *
+   * @generated from field: uint32 dropped = 44;
+   */
+  dropped: number;
 };
 
 /**
@@ -1847,7 +1987,7 @@ export type WaitRow = Message<"pawl.log.v1.WaitRow"> & {
  * Use `create(WaitRowSchema)` to create a new message.
  */
 export const WaitRowSchema: GenMessage<WaitRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 20);
+  messageDesc(file_pawl_log_v1_row, 21);
 
 /**
  * A proposal.
@@ -1945,6 +2085,20 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
    * @generated from field: string intent_id = 13;
    */
   intentId: string;
+
+  /**
+   * Event number of it.
+   *
+   * @generated from field: uint32 made_event = 43;
+   */
+  madeEvent: number;
+
+  /**
+   * Generation since which it is not given to code any more. 0: it is.
+   *
+   * @generated from field: uint32 dropped = 44;
+   */
+  dropped: number;
 };
 
 /**
@@ -1952,7 +2106,7 @@ export type ProposalRow = Message<"pawl.log.v1.ProposalRow"> & {
  * Use `create(ProposalRowSchema)` to create a new message.
  */
 export const ProposalRowSchema: GenMessage<ProposalRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 21);
+  messageDesc(file_pawl_log_v1_row, 22);
 
 /**
  * One decision.
@@ -2008,7 +2162,7 @@ export type ProposalDecisionRow = Message<"pawl.log.v1.ProposalDecisionRow"> & {
  * Use `create(ProposalDecisionRowSchema)` to create a new message.
  */
 export const ProposalDecisionRowSchema: GenMessage<ProposalDecisionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 22);
+  messageDesc(file_pawl_log_v1_row, 23);
 
 /**
  * A namespace beside `default`.
@@ -2043,7 +2197,7 @@ export type NamespaceRow = Message<"pawl.log.v1.NamespaceRow"> & {
  * Use `create(NamespaceRowSchema)` to create a new message.
  */
 export const NamespaceRowSchema: GenMessage<NamespaceRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 23);
+  messageDesc(file_pawl_log_v1_row, 24);
 
 /**
  * The namespaces of a store, in the order of their creation, as of its own run's row. The value of the meta row `namespaces`.
@@ -2064,7 +2218,7 @@ export type NamespacesRow = Message<"pawl.log.v1.NamespacesRow"> & {
  * Use `create(NamespacesRowSchema)` to create a new message.
  */
 export const NamespacesRowSchema: GenMessage<NamespacesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 24);
+  messageDesc(file_pawl_log_v1_row, 25);
 
 /**
  * The current version of a workflow.
@@ -2120,7 +2274,7 @@ export type CurrentVersionRow = Message<"pawl.log.v1.CurrentVersionRow"> & {
  * Use `create(CurrentVersionRowSchema)` to create a new message.
  */
 export const CurrentVersionRowSchema: GenMessage<CurrentVersionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 25);
+  messageDesc(file_pawl_log_v1_row, 26);
 
 /**
  * The current versions of the workflows of a store, in the order in which they were first set, as of its own run's row. The value of the meta row `current versions`.
@@ -2141,7 +2295,7 @@ export type CurrentVersionsRow = Message<"pawl.log.v1.CurrentVersionsRow"> & {
  * Use `create(CurrentVersionsRowSchema)` to create a new message.
  */
 export const CurrentVersionsRowSchema: GenMessage<CurrentVersionsRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 26);
+  messageDesc(file_pawl_log_v1_row, 27);
 
 /**
  * What a namespace does with credentials in content.
@@ -2190,7 +2344,7 @@ export type CredentialPolicyRow = Message<"pawl.log.v1.CredentialPolicyRow"> & {
  * Use `create(CredentialPolicyRowSchema)` to create a new message.
  */
 export const CredentialPolicyRowSchema: GenMessage<CredentialPolicyRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 27);
+  messageDesc(file_pawl_log_v1_row, 28);
 
 /**
  * What the namespaces of a store do with credentials in content, as of its own run's row: those that were ever changed. The value of the meta row `credential policies`.
@@ -2211,7 +2365,7 @@ export type CredentialPoliciesRow = Message<"pawl.log.v1.CredentialPoliciesRow">
  * Use `create(CredentialPoliciesRowSchema)` to create a new message.
  */
 export const CredentialPoliciesRowSchema: GenMessage<CredentialPoliciesRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 28);
+  messageDesc(file_pawl_log_v1_row, 29);
 
 /**
  * One version of the plan of a run that was revised. It never changes.
@@ -2288,7 +2442,7 @@ export type PlanVersionRow = Message<"pawl.log.v1.PlanVersionRow"> & {
  * Use `create(PlanVersionRowSchema)` to create a new message.
  */
 export const PlanVersionRowSchema: GenMessage<PlanVersionRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 29);
+  messageDesc(file_pawl_log_v1_row, 30);
 
 /**
  * A start of a kernel.
@@ -2309,7 +2463,7 @@ export type StartRow = Message<"pawl.log.v1.StartRow"> & {
  * Use `create(StartRowSchema)` to create a new message.
  */
 export const StartRowSchema: GenMessage<StartRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 30);
+  messageDesc(file_pawl_log_v1_row, 31);
 
 /**
  * The last ten starts of a store, the oldest first, as of its own run's row. The value of the meta row `starts`.
@@ -2330,5 +2484,5 @@ export type StartsRow = Message<"pawl.log.v1.StartsRow"> & {
  * Use `create(StartsRowSchema)` to create a new message.
  */
 export const StartsRowSchema: GenMessage<StartsRow> = /*@__PURE__*/
-  messageDesc(file_pawl_log_v1_row, 31);
+  messageDesc(file_pawl_log_v1_row, 32);
 

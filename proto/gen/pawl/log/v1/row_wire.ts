@@ -194,6 +194,8 @@ export interface RunRowShape {
   taskCount: number;
   deletion?: DeletionRowShape | undefined;
   legalHold?: LegalHoldShape | undefined;
+  generation: number;
+  rewinds: RewindRowShape[];
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -446,6 +448,16 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     w.tag(584);
     w.varint32(m.taskCount);
   }
+  if (m.generation !== 0) {
+    w.tag(608);
+    w.varint32(m.generation);
+  }
+  for (const item of m.rewinds) {
+    w.tag(618);
+    const at = w.begin();
+    writeRewindRow(w, item);
+    w.end(at);
+  }
   if (m.deletion !== undefined) {
     w.tag(666);
     const at = w.begin();
@@ -517,6 +529,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let taskCount: number = 0;
   let deletion: DeletionRowShape | undefined;
   let legalHold: LegalHoldShape | undefined;
+  let generation: number = 0;
+  const rewinds: RewindRowShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -697,6 +711,13 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
       case 584:
         taskCount = r.varint32();
         break;
+      case 608:
+        generation = r.varint32();
+        break;
+      case 618:
+        rewinds.push(readRewindRow(r, r.enter()));
+        r.leave(end);
+        break;
       case 666:
         deletion = readDeletionRow(r, r.enter());
         r.leave(end);
@@ -765,6 +786,8 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     taskCount,
     deletion,
     legalHold,
+    generation,
+    rewinds,
   };
 }
 
@@ -779,6 +802,80 @@ export function encodeRunRow(m: RunRowShape): Uint8Array {
 export function decodeRunRow(bytes: Uint8Array): RunRowShape {
   const r = new WireReader(bytes);
   return readRunRow(r, r.limit);
+}
+
+/** A plain `pawl.log.v1.RewindRow`; its fields are described in row_pb.ts. */
+export interface RewindRowShape {
+  generation: number;
+  event: number;
+  requestId: string;
+  digest: Uint8Array;
+}
+
+/** Appends the fields of a `pawl.log.v1.RewindRow`. */
+export function writeRewindRow(w: WireWriter, m: RewindRowShape): void {
+  if (m.generation !== 0) {
+    w.tag(8);
+    w.varint32(m.generation);
+  }
+  if (m.event !== 0) {
+    w.tag(16);
+    w.varint32(m.event);
+  }
+  if (m.requestId !== "") {
+    w.tag(26);
+    w.string(m.requestId);
+  }
+  if (m.digest.length > 0) {
+    w.tag(34);
+    w.bytes(m.digest);
+  }
+}
+
+/** Reads the fields of a `pawl.log.v1.RewindRow` up to `end`, which is the reader's limit. */
+export function readRewindRow(r: WireReader, end: number): RewindRowShape {
+  let generation: number = 0;
+  let event: number = 0;
+  let requestId: string = "";
+  let digest: Uint8Array = EMPTY_BYTES;
+  while (r.pos < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        generation = r.varint32();
+        break;
+      case 16:
+        event = r.varint32();
+        break;
+      case 26:
+        requestId = r.string();
+        break;
+      case 34:
+        digest = r.bytes();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return {
+    generation,
+    event,
+    requestId,
+    digest,
+  };
+}
+
+/** Encodes a `pawl.log.v1.RewindRow` into bytes of its own. */
+export function encodeRewindRow(m: RewindRowShape): Uint8Array {
+  const w = takeSharedWriter();
+  writeRewindRow(w, m);
+  return w.finish();
+}
+
+/** Decodes a `pawl.log.v1.RewindRow`; its bytes fields are views of `bytes`. */
+export function decodeRewindRow(bytes: Uint8Array): RewindRowShape {
+  const r = new WireReader(bytes);
+  return readRewindRow(r, r.limit);
 }
 
 /** A plain `pawl.log.v1.DeletionRow`; its fields are described in row_pb.ts. */
@@ -1217,6 +1314,9 @@ export interface TaskRowShape {
   stopReason: string;
   codeVersion: number;
   inputsEvent: number;
+  generation: number;
+  calledEvent: number;
+  dropped: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.TaskRow`. */
@@ -1357,6 +1457,18 @@ export function writeTaskRow(w: WireWriter, m: TaskRowShape): void {
     w.tag(392);
     w.varint32(m.inputsEvent);
   }
+  if (m.generation !== 0) {
+    w.tag(400);
+    w.varint32(m.generation);
+  }
+  if (m.calledEvent !== 0) {
+    w.tag(408);
+    w.varint32(m.calledEvent);
+  }
+  if (m.dropped !== 0) {
+    w.tag(416);
+    w.varint32(m.dropped);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.TaskRow` up to `end`, which is the reader's limit. */
@@ -1393,6 +1505,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
   let stopReason: string = "";
   let codeVersion: number = 0;
   let inputsEvent: number = 0;
+  let generation: number = 0;
+  let calledEvent: number = 0;
+  let dropped: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1496,6 +1611,15 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
       case 392:
         inputsEvent = r.varint32();
         break;
+      case 400:
+        generation = r.varint32();
+        break;
+      case 408:
+        calledEvent = r.varint32();
+        break;
+      case 416:
+        dropped = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -1533,6 +1657,9 @@ export function readTaskRow(r: WireReader, end: number): TaskRowShape {
     stopReason,
     codeVersion,
     inputsEvent,
+    generation,
+    calledEvent,
+    dropped,
   };
 }
 
@@ -1818,6 +1945,9 @@ export interface OperationRowShape {
   retryAllowed: boolean;
   settledSeenThrough?: number | undefined;
   settledEvent: number;
+  intendedEvent: number;
+  carried: boolean;
+  adoptedFingerprint: Uint8Array;
 }
 
 /** Appends the fields of a `pawl.log.v1.OperationRow`. */
@@ -1926,6 +2056,18 @@ export function writeOperationRow(w: WireWriter, m: OperationRowShape): void {
     w.tag(272);
     w.varint32(m.settledEvent);
   }
+  if (m.intendedEvent !== 0) {
+    w.tag(344);
+    w.varint32(m.intendedEvent);
+  }
+  if (m.carried) {
+    w.tag(352);
+    w.bool(m.carried);
+  }
+  if (m.adoptedFingerprint.length > 0) {
+    w.tag(362);
+    w.bytes(m.adoptedFingerprint);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.OperationRow` up to `end`, which is the reader's limit. */
@@ -1955,6 +2097,9 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
   let retryAllowed: boolean = false;
   let settledSeenThrough: number | undefined;
   let settledEvent: number = 0;
+  let intendedEvent: number = 0;
+  let carried: boolean = false;
+  let adoptedFingerprint: Uint8Array = EMPTY_BYTES;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2035,6 +2180,15 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
       case 272:
         settledEvent = r.varint32();
         break;
+      case 344:
+        intendedEvent = r.varint32();
+        break;
+      case 352:
+        carried = r.bool();
+        break;
+      case 362:
+        adoptedFingerprint = r.bytes();
+        break;
       default:
         r.skip(tag);
     }
@@ -2065,6 +2219,9 @@ export function readOperationRow(r: WireReader, end: number): OperationRowShape 
     retryAllowed,
     settledSeenThrough,
     settledEvent,
+    intendedEvent,
+    carried,
+    adoptedFingerprint,
   };
 }
 
@@ -2097,6 +2254,8 @@ export interface StepRowShape {
   publishes?: string | undefined;
   answers?: number | undefined;
   attempt: number;
+  dropped: number;
+  maxAgeMs: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.StepRow`. */
@@ -2157,6 +2316,14 @@ export function writeStepRow(w: WireWriter, m: StepRowShape): void {
     w.tag(104);
     w.varint32(m.attempt);
   }
+  if (m.dropped !== 0) {
+    w.tag(344);
+    w.varint32(m.dropped);
+  }
+  if (!Object.is(m.maxAgeMs, 0)) {
+    w.tag(353);
+    w.double(m.maxAgeMs);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.StepRow` up to `end`, which is the reader's limit. */
@@ -2174,6 +2341,8 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
   let publishes: string | undefined;
   let answers: number | undefined;
   let attempt: number = 0;
+  let dropped: number = 0;
+  let maxAgeMs: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2218,6 +2387,12 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
       case 104:
         attempt = r.varint32();
         break;
+      case 344:
+        dropped = r.varint32();
+        break;
+      case 353:
+        maxAgeMs = r.double();
+        break;
       default:
         r.skip(tag);
     }
@@ -2236,6 +2411,8 @@ export function readStepRow(r: WireReader, end: number): StepRowShape {
     publishes,
     answers,
     attempt,
+    dropped,
+    maxAgeMs,
   };
 }
 
@@ -2269,6 +2446,7 @@ export interface ReviewRowShape {
   version: number;
   waitingTasks: number[];
   returned?: HeldReturnShape | undefined;
+  askedFingerprint?: Uint8Array | undefined;
 }
 
 /** Appends the fields of a `pawl.log.v1.ReviewRow`. */
@@ -2333,6 +2511,10 @@ export function writeReviewRow(w: WireWriter, m: ReviewRowShape): void {
     writeHeldReturn(w, m.returned);
     w.end(at);
   }
+  if (m.askedFingerprint !== undefined) {
+    w.tag(122);
+    w.bytes(m.askedFingerprint);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ReviewRow` up to `end`, which is the reader's limit. */
@@ -2351,6 +2533,7 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
   let version: number = 0;
   const waitingTasks: number[] = [];
   let returned: HeldReturnShape | undefined;
+  let askedFingerprint: Uint8Array | undefined;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2403,6 +2586,9 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
         returned = readHeldReturn(r, r.enter());
         r.leave(end);
         break;
+      case 122:
+        askedFingerprint = r.bytes();
+        break;
       default:
         r.skip(tag);
     }
@@ -2422,6 +2608,7 @@ export function readReviewRow(r: WireReader, end: number): ReviewRowShape {
     version,
     waitingTasks,
     returned,
+    askedFingerprint,
   };
 }
 
@@ -2680,6 +2867,7 @@ export interface ObligationRowShape {
   ended?: ChildEndedShape | undefined;
   endedEvent: number;
   endedAtMs: number;
+  carried: boolean;
 }
 
 /** Appends the fields of a `pawl.log.v1.ObligationRow`. */
@@ -2732,6 +2920,10 @@ export function writeObligationRow(w: WireWriter, m: ObligationRowShape): void {
     w.tag(89);
     w.double(m.endedAtMs);
   }
+  if (m.carried) {
+    w.tag(96);
+    w.bool(m.carried);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ObligationRow` up to `end`, which is the reader's limit. */
@@ -2747,6 +2939,7 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
   let ended: ChildEndedShape | undefined;
   let endedEvent: number = 0;
   let endedAtMs: number = 0;
+  let carried: boolean = false;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -2785,6 +2978,9 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
       case 89:
         endedAtMs = r.double();
         break;
+      case 96:
+        carried = r.bool();
+        break;
       default:
         r.skip(tag);
     }
@@ -2801,6 +2997,7 @@ export function readObligationRow(r: WireReader, end: number): ObligationRowShap
     ended,
     endedEvent,
     endedAtMs,
+    carried,
   };
 }
 
@@ -2941,6 +3138,8 @@ export interface WaitRowShape {
   ended?: WaitEndedShape | undefined;
   endedEvent: number;
   closedAtMs: number;
+  openedEvent: number;
+  dropped: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.WaitRow`. */
@@ -2977,6 +3176,14 @@ export function writeWaitRow(w: WireWriter, m: WaitRowShape): void {
     w.tag(57);
     w.double(m.closedAtMs);
   }
+  if (m.openedEvent !== 0) {
+    w.tag(344);
+    w.varint32(m.openedEvent);
+  }
+  if (m.dropped !== 0) {
+    w.tag(352);
+    w.varint32(m.dropped);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.WaitRow` up to `end`, which is the reader's limit. */
@@ -2988,6 +3195,8 @@ export function readWaitRow(r: WireReader, end: number): WaitRowShape {
   let ended: WaitEndedShape | undefined;
   let endedEvent: number = 0;
   let closedAtMs: number = 0;
+  let openedEvent: number = 0;
+  let dropped: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3014,6 +3223,12 @@ export function readWaitRow(r: WireReader, end: number): WaitRowShape {
       case 57:
         closedAtMs = r.double();
         break;
+      case 344:
+        openedEvent = r.varint32();
+        break;
+      case 352:
+        dropped = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -3026,6 +3241,8 @@ export function readWaitRow(r: WireReader, end: number): WaitRowShape {
     ended,
     endedEvent,
     closedAtMs,
+    openedEvent,
+    dropped,
   };
 }
 
@@ -3057,6 +3274,8 @@ export interface ProposalRowShape {
   revisedBy: number;
   operation: number;
   intentId: string;
+  madeEvent: number;
+  dropped: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.ProposalRow`. */
@@ -3117,6 +3336,14 @@ export function writeProposalRow(w: WireWriter, m: ProposalRowShape): void {
     w.tag(106);
     w.string(m.intentId);
   }
+  if (m.madeEvent !== 0) {
+    w.tag(344);
+    w.varint32(m.madeEvent);
+  }
+  if (m.dropped !== 0) {
+    w.tag(352);
+    w.varint32(m.dropped);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.ProposalRow` up to `end`, which is the reader's limit. */
@@ -3134,6 +3361,8 @@ export function readProposalRow(r: WireReader, end: number): ProposalRowShape {
   let revisedBy: number = 0;
   let operation: number = 0;
   let intentId: string = "";
+  let madeEvent: number = 0;
+  let dropped: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -3178,6 +3407,12 @@ export function readProposalRow(r: WireReader, end: number): ProposalRowShape {
       case 106:
         intentId = r.string();
         break;
+      case 344:
+        madeEvent = r.varint32();
+        break;
+      case 352:
+        dropped = r.varint32();
+        break;
       default:
         r.skip(tag);
     }
@@ -3196,6 +3431,8 @@ export function readProposalRow(r: WireReader, end: number): ProposalRowShape {
     revisedBy,
     operation,
     intentId,
+    madeEvent,
+    dropped,
   };
 }
 
