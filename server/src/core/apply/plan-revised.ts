@@ -188,11 +188,11 @@ function followPolicy(
 ): void {
   const { number, change, status } = task;
   const spec = run.revisions?.specs[number];
+  if (spec !== undefined && change !== undefined) {
+    task.change = { ...change, spec: specWith(spec, change) }; // Also of one that has ended: rows say no other.
+  }
   if (spec === undefined || isTaskClosed(status)) {
     return;
-  }
-  if (change !== undefined) {
-    task.change = { ...change, spec: specWith(spec, change) };
   }
   hooks.taskMoved(run, number);
   const isElsewhere = was?.queue !== spec.queue || was.priority !== spec.priority;
