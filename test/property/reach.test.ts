@@ -58,6 +58,7 @@ describe("the sequences of these tests", () => {
       "checkpointSealed",
       "namespaceCreated",
       "currentVersionChanged",
+      "operationReused", // An effect that is asked for again by the same name: too seldom, see rewind-run.test.ts.
       "retentionChanged",
       "runPurged",
     ];

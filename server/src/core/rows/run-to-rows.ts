@@ -189,9 +189,14 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     deletion: run.deletion === undefined ? undefined : { ...run.deletion },
     legalHold: run.legalHold === undefined ? undefined : { ...run.legalHold },
     continued: run.continued === undefined ? undefined : { ...run.continued },
-    generation: run.generation,
+    generation: laterGeneration(run.generation),
     rewinds: run.rewinds.map((note) => ({ ...note })),
   };
+}
+
+/** A generation as rows keep it: 0 is the first. */
+function laterGeneration(generation: number): number {
+  return generation === 1 ? 0 : generation;
 }
 
 /** The row of a task that has left its first state, or that another one called. */
@@ -224,7 +229,7 @@ export function rowOfTask(run: Run, task: Task): TaskRowShape {
     called: calledShape(run, task),
     caller: task.caller ?? 0,
     closedEvent: task.closedEvent,
-    generation: task.generation,
+    generation: laterGeneration(task.generation),
     calledEvent: task.calledEvent,
     dropped: task.dropped,
     rollsBack: plusOne(task.rollsBack),

@@ -26,6 +26,7 @@ import { replay } from "./replay.js";
 import { emptyParts, type StoredRunRow } from "./run-rows.js";
 import { chunkAt, type RowSource, readParts } from "./stored-run.js";
 import { tombstonePut } from "./tombstone-rows.js";
+import { withoutUnrecorded } from "./unrecorded-events.js";
 
 /** Rows that stand for a run besides its own: how many there must be of each sort. */
 export interface RowCounts {
@@ -104,7 +105,9 @@ function inapplicable(runNumber: number, cause: CorruptHistory): StoreDamaged {
 function verifyRows(source: RowSource, runNumber: number, run: MutableRun, stored: RunRows): void {
   const row = stored.run;
   const mark = { count: row.chunkCount, hash: row.chunkHash };
-  const told = row.split ? splitRows(run, mark) : { ...noParts, run: inlineRun(run, mark) };
+  const told = row.split
+    ? withoutUnrecorded(splitRows(run, mark), stored)
+    : { ...noParts, run: withoutUnrecorded(inlineRun(run, mark), row) };
   const found = row.split ? stored : { ...noParts, run: row };
   const refuse = (what: string): never => {
     throw differs(source, runNumber, `with the ${what} that its history tells`, "with another");

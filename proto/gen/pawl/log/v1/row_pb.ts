@@ -491,7 +491,7 @@ export type RunRow = Message<"pawl.log.v1.RunRow"> & {
   legalHold?: LegalHold | undefined;
 
   /**
-   * How often this incarnation went on from an earlier point, plus 1.
+   * How often this incarnation went on from an earlier point, plus 1. 0: never.
    *
    * @generated from field: uint32 generation = 76;
    */
