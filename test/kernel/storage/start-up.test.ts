@@ -1,10 +1,12 @@
 import { LeaseEndReason } from "@pawl/proto/log/v1/event_pb.js";
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { CompiledPlan } from "@pawl/server/core/plan/task-spec.js";
 import { queueKey } from "@pawl/server/kernel/dispatcher.js";
+import type { Store } from "@pawl/server/log/store.js";
 import { describe, expect, it } from "vitest";
 import { completeTask, failTask } from "../../core/support/commands.js";
 import { planOf } from "../../core/support/plans.js";
-import { MemoryKernel } from "../../support/kernel.js";
+import { createMemoryStore, MemoryKernel } from "../../support/kernel.js";
 import { giveBack, lease, onePlan, runOf, start } from "./support/one-run.js";
 
 /** How the kernel went away, and so where a start finds what was open: in rows, in the tail, or partly in each. */
@@ -124,3 +126,40 @@ describe.each(Object.entries(endings))("a kernel that follows one that went away
     expect(memory.kernel.loop.clock.now()).toBeGreaterThanOrEqual(startedAtMs);
   });
 });
+
+it("knows every ready task of runs whose rows were written before the horizon came there", async () => {
+  const memory = new MemoryKernel();
+  await createMemoryStore(memory.disk);
+  const only = { batches: 1 };
+  await memory.open({}, (store) => letThrough(store, only));
+  const tasks = (count: number): CompiledPlan =>
+    planOf(Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, {}])));
+  await start(memory, "early", tasks(200));
+  await start(memory, "fills a batch", tasks(4000));
+  for (let index = 0; index < 150; index++) {
+    await start(memory, `r${index}`);
+  }
+  await lease(memory, "early");
+  await giveBack(memory, "early", { version: 1 });
+  await memory.time.advance(1500);
+  expect(only.batches).toBe(-1); // One is written, another begun.
+  memory.powerCut();
+  await memory.open();
+  await memory.time.settle();
+  expect(memory.kernel.loop.work.dispatcher.describe(works).ready).toBe(200 + 4000 + 150);
+});
+
+/** A store that writes so many batches of rows, and whose disk never comes to the next. */
+function letThrough(store: Store, left: { batches: number }): Store {
+  return {
+    append: (segments, fence) => store.append(segments, fence),
+    get: (key) => store.get(key),
+    read: (range) => store.read(range),
+    compact: (range, fence) => store.compact(range, fence),
+    usedBytes: () => store.usedBytes(),
+    freeBytes: () => store.freeBytes(),
+    close: () => store.close(),
+    putRows: (write, fence) =>
+      left.batches-- > 0 ? store.putRows(write, fence) : new Promise(() => undefined),
+  };
+}

@@ -80,8 +80,8 @@ export class Director extends Caller {
   async twice(runId: string, command: Command): Promise<void> {
     for (const time of ["once", "again"]) {
       const answer = await this.#ask(runId, command, time);
-      if (time === "again" && command.kind === "ResumeRun" && isOver(answer)) {
-        continue; // What goes on may have come to its end meanwhile.
+      if (command.kind === "ResumeRun" && isOver(answer)) {
+        continue; // What goes on may have come to its end meanwhile; so may what is paused, by the reports of what was under way.
       }
       if (!answer.accepted || (time === "again" && !answer.existing)) {
         const said = answer.accepted ? "accepted" : `${answer.reason}: ${answer.message}`;

@@ -57,7 +57,9 @@ export class StartUp {
   /** Runs older than this process that were read in it: a bit each, since a long life reads them all. */
   readonly #registered = new NumberSet();
   readonly #firstNewRun: number;
-  /** Those of them that were counted as open from their row. */
+  /** Runs that the tail told of at the beginning: no row of an index is taken for them. */
+  readonly #inTail = new NumberSet();
+  /** Those older than this process that were counted as open from their row. */
   readonly #counted = new NumberSet();
   /** Runs that owe others something. */
   readonly #senders = new Set<number>();
@@ -82,6 +84,9 @@ export class StartUp {
    */
   async begin(): Promise<void> {
     const { runs, loop, checkpointer, recovery, setAside } = this.#parts;
+    for (const number of recovery.tail.numbers()) {
+      this.#inTail.add(number);
+    }
     runs.onLoad = (resident) => this.#loaded(resident);
     for (const number of setAside.runs) {
       loop.residency.setAside(number, damagedEarlier(number));
@@ -126,8 +131,8 @@ export class StartUp {
     // What changed in this process was told by the events themselves; what is older must be told once, when it is first read.
     if (number < this.#firstNewRun && !this.#registered.has(number)) {
       this.#registered.add(number);
-      // A run of the tail is told by its state alone; of any other what is ready lies in its queue by then.
-      const isQueued = this.#isReadyRead && resident.slices.length === 0;
+      // A run of the tail is told by its state alone, also one whose rows have all that the tail has; of any other what is ready lies in its queue by then.
+      const isQueued = this.#isReadyRead && !this.#inTail.has(number);
       loop.work.adopt(resident, isQueued);
       this.#countLoaded(resident);
     }
