@@ -1,12 +1,14 @@
 import { OperationStatus } from "@pawl/proto/v1/operation_pb.js";
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { specOf } from "@pawl/server/core/plan/change-spec.js";
 import { planVersionOf } from "@pawl/server/core/plan/plan-versions.js";
 import { nameOfTask, taskNumber } from "@pawl/server/core/plan/tasks-of-run.js";
 import { describe, expect, it } from "vitest";
 import {
   callTasks,
   cancelRun,
+  changeTask,
   completeTask,
   failTask,
   intend,
@@ -16,7 +18,7 @@ import {
   startChild,
   suspend,
 } from "../support/commands.js";
-import { planOf, type TaskParts } from "../support/plans.js";
+import { planOf, planTask, type TaskParts } from "../support/plans.js";
 import { approve, people, propose } from "../support/proposals.js";
 import { go, must, refusal, revisePlan } from "../support/revisions.js";
 import { Scenario } from "../support/scenario.js";
@@ -119,6 +121,26 @@ describe("a revision of a plan", () => {
     finish(scenario, "log");
     expect(scenario.state.status).toBe(RunStatus.COMPLETED);
   });
+});
+
+describe("a task that a person changed, and whose policy a revision changes", () => {
+  it.each(["while it is open", "when it has ended"])(
+    "keeps what the person said, and has the rest of the plan, %s",
+    (when) => {
+      const scenario = started({ only: {}, other: {} });
+      const timeouts = planTask("only", { startToCloseMs: 9000 }).timeouts;
+      must(scenario, changeTask({ case: "policy", retry: undefined, timeouts }, 0));
+      if (when === "when it has ended") {
+        finish(scenario, "only");
+      }
+      must(scenario, revisePlan(1, { only: { priority: 4, queue: "q10" }, other: {} }));
+      expect(specOf(scenario.state, 0)).toMatchObject({
+        priority: 4,
+        queue: "q10",
+        startToCloseMs: 9000,
+      });
+    },
+  );
 });
 
 describe("a revision of a task that others need", () => {
