@@ -165,6 +165,13 @@ export type {
   ReviewWatchOptions,
 } from "./reviews.js";
 export type {
+  GoBackOptions,
+  RetryRunOptions,
+  RewindAnswer,
+  RewindOptions,
+  RewindTo,
+} from "./rewind.js";
+export type {
   DeleteAnswer,
   DeleteOptions,
   EndAnswer,

@@ -11,6 +11,7 @@ import type {
   RunPlan,
 } from "./plan-versions.js";
 import type { Published, PublishedInfo, Query } from "./queries.js";
+import type { RetryRunOptions, RewindAnswer, RewindOptions } from "./rewind.js";
 import type { Schema } from "./schema.js";
 import type { ShownTask, TaskChange, TaskChangeAnswer } from "./task-change.js";
 import type { Update, UpdateArguments } from "./updates.js";
@@ -172,6 +173,19 @@ export interface Run<Output = unknown> {
   query<T = unknown>(name: string, schema?: Schema<unknown, T>): Promise<Published<T>>;
   /** What the run's code has published, by name, without the values. */
   queries(): Promise<readonly PublishedInfo[]>;
+  /**
+   * Lets the run go on from an earlier point, as its next generation: effects are reused, never repeated. A run that has ended is open again; `result()` of a new handle waits for its next end.
+   *
+   * @throws Rejected `PAWL_OPERATIONS_UNSETTLED`, `PAWL_ROLLED_BACK`, `PAWL_ILLEGAL_TRANSITION`, `PAWL_STALE_VERSION`, `PAWL_INVALID_FIELD`; Conflict for another request under the same request id;
+   *   NotFound; DefinitionInvalid.
+   */
+  rewind(options: RewindOptions): Promise<RewindAnswer>;
+  /**
+   * Tries again what failed of the run, as its next generation; what is completed is reused.
+   *
+   * @throws Rejected `PAWL_ILLEGAL_TRANSITION` (nothing failed), `PAWL_ROLLED_BACK`, `PAWL_STALE_VERSION`; Conflict for another request under the same request id; NotFound.
+   */
+  retry(options?: RetryRunOptions): Promise<RewindAnswer>;
   /** Ends the run at once, without clean-up. A repeat is harmless. */
   terminate(options?: EndOptions): Promise<EndAnswer>;
   /**

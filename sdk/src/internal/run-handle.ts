@@ -17,6 +17,7 @@ import type {
   RunPlan,
 } from "../plan-versions.js";
 import type { Published, PublishedInfo, Query } from "../queries.js";
+import type { RetryRunOptions, RewindAnswer, RewindOptions } from "../rewind.js";
 import type {
   DeleteAnswer,
   DeleteOptions,
@@ -33,6 +34,7 @@ import type { Update, UpdateOptions } from "../updates.js";
 import type { ClientCore } from "./client-core.js";
 import { decodePayload, encodeValue } from "./codec.js";
 import { fromFailure } from "./failure.js";
+import { retryRequest, rewindAnswer, rewindRequest } from "./go-back.js";
 import { checkId } from "./ids.js";
 import { loadPayload } from "./load-payload.js";
 import { RunPlans } from "./plan-versions.js";
@@ -136,6 +138,22 @@ export class RunHandle<Output> implements Run<Output> {
       this.#core.unary(),
     );
     return { existing, tombstoneUntil: tombstoneUntil && timestampDate(tombstoneUntil) };
+  }
+
+  async rewind(options: RewindOptions): Promise<RewindAnswer> {
+    const { api, namespace } = this.#core;
+    const request = rewindRequest({ namespace, runId: this.runId }, options);
+    return rewindAnswer(
+      await callUnary((call) => api.runs.rewindRun(request, call), this.#core.unary()),
+    );
+  }
+
+  async retry(options: RetryRunOptions = {}): Promise<RewindAnswer> {
+    const { api, namespace } = this.#core;
+    const request = retryRequest({ namespace, runId: this.runId }, options);
+    return rewindAnswer(
+      await callUnary((call) => api.runs.retryRun(request, call), this.#core.unary()),
+    );
   }
 
   async signal(
