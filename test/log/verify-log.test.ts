@@ -221,7 +221,7 @@ describe("verifying seals", () => {
     const missing = await makeSample();
     await seal(missing, new Uint8Array(32), 7);
     expect(await problemsOf(missing)).toMatchObject([
-      { stage: "log", message: expect.stringContaining("it is missing") },
+      { stage: "history", message: expect.stringContaining("it is missing") },
     ]);
   });
 });

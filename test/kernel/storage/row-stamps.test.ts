@@ -82,8 +82,8 @@ describe("the number by which a checkpoint sees that a part has changed", () => 
         const seen = new Map<string, string>();
         const machine = new Machine((run) => {
           for (const [name, { row, stamp }] of partsOf(run)) {
-            // In the next incarnation all parts are written anew.
-            const at = `${name} of ${run.incarnation} at ${stamp}`;
+            // In the next incarnation, and after a rewind, all parts are written anew.
+            const at = `${name} of ${run.incarnation}/${run.rewinds.length} at ${stamp}`;
             expect(seen.get(at) ?? row, name).toBe(row);
             seen.set(at, row);
           }
