@@ -5,6 +5,8 @@ import { readMeta } from "@pawl/server/log/meta.js";
 import type { VerifyReport } from "@pawl/server/log/verify-log.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { leaseTask, rewindRun } from "../../core/support/commands.js";
+import { propose } from "../../core/support/proposals.js";
 import { testFence, testPartition } from "../../support/kernel.js";
 import { Crashing } from "./support/crashing.js";
 import { checkpointOptions, deeds } from "./support/deeds.js";
@@ -37,6 +39,20 @@ describe("verifying a store", () => {
       { numRuns: 60 },
     );
   });
+
+  it.each([0, 1e9])(
+    "finds nothing wrong where a rewind dropped what was proposed, written before or not",
+    async (beginBytes) => {
+      const crashing = await Crashing.create({ beginBytes });
+      await crashing.do({ kind: "start", plan: 0 });
+      await crashing.askAll([leaseTask(0), propose(1)]);
+      await crashing.do({ kind: "advance", ms: beginBytes === 0 ? 5_000 : 0 });
+      await crashing.askAll([rewindRun(1)]);
+      await crashing.do({ kind: "restart" });
+      await crashing.memory.close();
+      expect(await problemsOn(crashing.memory.disk)).toEqual([]);
+    },
+  );
 
   it("names every row that is gone, and every one that is not as its history says", async () => {
     const crashing = await Crashing.create({ beginBytes: 0 });

@@ -244,7 +244,8 @@ export class CheckpointBatch {
     }
     for (let number = proposalKeys; number < run.proposals.length; number++) {
       const operationKey = run.proposals[number]?.declaration.key ?? "";
-      if (!run.operationsByKey.has(operationKey)) {
+      // What a rewind dropped is found by its key no more.
+      if (run.proposalsByKey.has(operationKey) && !run.operationsByKey.has(operationKey)) {
         const target = { runNumber, number: onlyProposed };
         this.#putOperationKey({ namespace, operationKey }, target, asOf);
       }

@@ -66,8 +66,16 @@ export function* rowsOfEarlier(
       yield keys.inRun(kind, runNumber, number);
     }
   }
-  for (const key of stored.operationKeys) {
+  for (const key of [...stored.operationKeys, ...keysOfDropped(resident)]) {
     const keyHash = sha256(Buffer.from(key, "utf8"));
     yield operationKeyKey.encode({ partition, namespace: run.namespace, keyHash });
   }
+}
+
+/** Keys under which only proposals were found, all of which a rewind dropped. */
+function keysOfDropped({ run, stored }: Resident): string[] {
+  return run.proposals
+    .slice(0, stored.proposalKeys)
+    .map(({ declaration }) => declaration.key)
+    .filter((key) => !run.proposalsByKey.has(key));
 }
