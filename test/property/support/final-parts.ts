@@ -20,7 +20,9 @@ export function finalParts(run: MutableRun): Map<string, unknown> {
     // That its worker spoke of it when it was superseded is noted, once.
     const isSuperseded = task.status === TaskStatus.SUPERSEDED;
     const noted = isSuperseded ? { version: 0, reportedLeaseVersion: 0 } : {};
-    parts.set(`task ${task.number}`, structuredClone({ ...task, ...derived, ...noted }));
+    // What a person changed stays; the specification that it makes follows the plan.
+    const change = task.change && { ...task.change, spec: undefined };
+    parts.set(`task ${task.number}`, structuredClone({ ...task, ...derived, ...noted, change }));
   }
   for (const operation of run.operations.filter(({ status }) => isSettled(status))) {
     parts.set(
