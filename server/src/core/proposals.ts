@@ -89,6 +89,15 @@ export function newestProposal(run: Run, key: string): Proposal | undefined {
   return number === undefined ? undefined : run.proposals[number];
 }
 
+/** The newest of an operation's key among those that a rewind dropped: what was proposed once is not done without an approval later. */
+export function droppedProposal(run: Run, key: string): Proposal | undefined {
+  return run.rewinds.length === 0
+    ? undefined
+    : run.proposals.findLast(
+        ({ dropped, declaration }) => dropped !== 0 && declaration.key === key,
+      );
+}
+
 /** True when an operation consumed an approval whose time is over, and no person has said since that it may be called again. */
 export function isApprovalOver(run: Run, operation: Operation, nowMs: number): boolean {
   const proposal = operation.proposal === undefined ? undefined : run.proposals[operation.proposal];

@@ -443,6 +443,13 @@ describe("an approval after the point (K29)", () => {
     expect(scenario.state.openProposals.size).toBe(0);
   });
 
+  it("leaves its action one that needs an approval, also of code that does not ask again", () => {
+    const scenario = Scenario.ofOne().given(leased(0, 1), proposed());
+    go(scenario, scenario.when(rewindRun(1)));
+    scenario.given(leased(0, 2, { attempt: 1 }));
+    expect(scenario.when(intend(2, "i9")).summary()).toBe("existing: awaiting");
+  });
+
   it("before the point stays open, with its decision", () => {
     const scenario = Scenario.ofOne().given(
       leased(0, 1),

@@ -9,7 +9,7 @@ import type { DecideContext } from "../context.js";
 import { accept, acceptExisting, type Decision, reject } from "../decision.js";
 import type { EventBody } from "../event.js";
 import { equalBytes } from "../identity/content-digest.js";
-import { isAddressed, isProposalOver, newestProposal } from "../proposals.js";
+import { droppedProposal, isAddressed, isProposalOver, newestProposal } from "../proposals.js";
 import { invalidField, notFound, type Rejection } from "../rejection.js";
 import type { Proposal, Run } from "../state.js";
 import { formatLength } from "../view/format-length.js";
@@ -39,7 +39,9 @@ export function checkApproval(
   ctx: DecideContext,
 ): ApprovalCheck {
   const proposal =
-    command.proposal === undefined ? newestProposal(run, key) : run.proposals[command.proposal];
+    command.proposal === undefined
+      ? (newestProposal(run, key) ?? droppedProposal(run, key))
+      : run.proposals[command.proposal];
   const isElsewhere = command.proposalOf !== undefined && command.proposalOf !== ctx.runNumber;
   if (proposal === undefined || isElsewhere || proposal.declaration.key !== key) {
     return command.proposal === undefined ? free : stop(reject(notOfKey(command.proposal, key)));
