@@ -12,6 +12,10 @@ const steps: Readonly<Record<string, Steps>> = {
     f.command("inputs list"),
   ],
   PAWL_BLOB_NOT_FOUND: () => ["Ask with the run and the hash of one and the same reference."],
+  PAWL_CREDENTIAL_IN_PAYLOAD: () => [
+    "Put a reference in its place, as secretRef makes it, and give the command again.",
+    "What only looks like a credential is let through by the namespace's policy: pawl namespace credentials NAME allow.",
+  ],
   PAWL_DATA_LOSS: (f) => [
     "Leave the decision to whoever operates the kernel: a better copy of its folder, or pawl restore.",
     f.command("info"),
@@ -57,6 +61,11 @@ const steps: Readonly<Record<string, Steps>> = {
     "Watch again without a position, and read what came before.",
     f.command("run list"),
   ],
+  PAWL_PLAN_NOT_FOUND: () => ["See which versions there are: pawl plan list RUN."],
+  PAWL_PREDECESSOR_UNSETTLED: (f) => [
+    "Wait until the earlier effect is settled, or settle it in its review.",
+    f.command("reviews list"),
+  ],
   PAWL_PROPOSAL_CLOSED: (f) => [
     "What was rejected, expired, revoked or stale must be proposed anew.",
     f.command("approvals list"),
@@ -79,7 +88,7 @@ const steps: Readonly<Record<string, Steps>> = {
   ],
   PAWL_RUN_DELETED: () => ["Use another id for new work: nothing of a deleted run is served."],
   PAWL_OPERATION_DELETED: () => [
-    "Use another key for new work: its effect happened, and what was recorded of it is gone.",
+    "Use another key for new work: this one was used, and what was recorded of it is gone.",
   ],
   PAWL_LEGAL_HOLD: (f) => [
     "Have whoever may do so end the hold: pawl hold end.",

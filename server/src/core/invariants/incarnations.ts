@@ -22,7 +22,11 @@ export function findIncarnationViolations(run: Run): Violation[] {
       ? []
       : breaches("run", [
           [incarnation > 1, "a later incarnation when it was continued", `${incarnation}`],
-          [run.plan.tasks.length === 1, "one task in its plan", `${run.plan.tasks.length}`],
+          [
+            run.plan.tasks.length === 1 || run.revisions !== undefined,
+            "one task in its plan until it is revised",
+            `${run.plan.tasks.length}`,
+          ],
           [
             continued.leaseVersion > 0 && continued.leaseVersion <= leaseVersionBase,
             `a lease up to ${leaseVersionBase} that continued it`,
