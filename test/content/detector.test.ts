@@ -94,7 +94,7 @@ const ordinary: readonly unknown[] = [
   },
   {
     url: "https://example.com/a?b=c#d",
-    proxy: "http://proxy.internal:3128/",
+    proxy: "http://proxy.example:3128/",
     mail: "mailto:a@b.example",
     at: "https://host:8080/@scope/pkg",
   },

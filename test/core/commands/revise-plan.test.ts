@@ -49,6 +49,27 @@ const finish = (scenario: Scenario, name: string, output = payload(name)): void 
   must(scenario, completeTask(leaseVersion, { task, output }));
 };
 
+/** The present task of a name does its effect, which must be approved first: no approval of an earlier one serves, and the sink is called once. */
+const performApproved = (
+  scenario: Scenario,
+  name: string,
+  { proposal, key }: { readonly proposal: number; readonly key: string },
+): void => {
+  const task = numberOf(scenario, name);
+  must(scenario, leaseTask(task));
+  const leaseVersion = scenario.state.tasks[task]?.leaseVersion ?? 0;
+  const lease = { task, leaseVersion };
+  must(scenario, propose(leaseVersion, { lease }), people.robot);
+  const intentId = `call of ${key}`;
+  const waiting = must(scenario, intend(leaseVersion, intentId, { lease }), people.robot);
+  expect(waiting.intent).toMatchObject({ case: "awaiting", operationKey: key, proposal });
+  must(scenario, approve({ proposal, proposalId: `1-p${proposal}` }), people.ann);
+  const proceed = must(scenario, intend(leaseVersion, intentId, { lease }), people.robot);
+  expect(proceed.intent).toEqual({ case: "proceed", operationKey: key, callMs: 1000 });
+  must(scenario, observe(intentId, { case: "result", value: payload("T-1") }, key));
+  must(scenario, completeTask(leaseVersion, { task, output: payload("T-1") }));
+};
+
 const chain: Tasks = {
   read: {},
   post: { needs: ["read"], input: payload("hello") },
@@ -173,24 +194,41 @@ describe("a revision of a task that others need", () => {
 });
 
 describe("the versions of a plan", () => {
-  it("posts a ticket in plan version 3 and edits it in version 4, with one effect each", () => {
+  it("posts a ticket in plan version 3 and edits it in version 4: both records are readable, with one authorised effect each", () => {
     const scenario = started({ only: { input: payload("first") } });
     must(scenario, revisePlan(1, { only: { input: payload("second") } }));
-    must(
-      scenario,
-      revisePlan(2, { post: { kind: "tickets.create", input: payload({ title: "Broken" }) } }),
-    );
-    const post = numberOf(scenario, "post");
-    must(scenario, leaseTask(post));
-    const postLease = scenario.state.tasks[post]?.leaseVersion ?? 0;
-    const posted = must(
-      scenario,
-      intend(postLease, "i1", { lease: { task: post, leaseVersion: postLease }, name: "ticket" }),
-    );
-    const key = "task/default/r1/1/post/ticket/3";
-    expect(posted.intent).toEqual({ case: "proceed", operationKey: key, callMs: 1000 });
-    must(scenario, observe("i1", { case: "result", value: payload("T-1") }, key));
-    must(scenario, completeTask(postLease, { task: post, output: payload("T-1") }));
+    const posts: Tasks = { post: { kind: "tickets.create", input: payload("Broken") }, later: {} };
+    must(scenario, revisePlan(2, posts));
+    performApproved(scenario, "post", { proposal: 0, key: "task/default/r1/1/post/mail/3" });
+    const edits: Tasks = { post: { kind: "tickets.edit", input: payload("Repaired") }, later: {} };
+    must(scenario, revisePlan(3, edits));
+    performApproved(scenario, "post", { proposal: 1, key: "task/default/r1/1/post/mail/4" });
+    finish(scenario, "later");
+    const { OBSERVED } = OperationStatus;
+    const { operations, proposals, revisions } = scenario.state;
+    expect(
+      operations.map(({ declaration: { key }, status, calls }) => [key, status, calls]),
+    ).toEqual([
+      ["task/default/r1/1/post/mail/3", OBSERVED, 1],
+      ["task/default/r1/1/post/mail/4", OBSERVED, 1],
+    ]);
+    expect(proposals.map(({ status, operation }) => [status, operation])).toEqual([
+      [ProposalStatus.CONSUMED, 0],
+      [ProposalStatus.CONSUMED, 1],
+    ]);
+    expect(revisions?.versions.map(({ plan }) => plan.bytes)).toEqual([
+      planOf({ only: { input: payload("first") } }).bytes,
+      planOf({ only: { input: payload("second") } }).bytes,
+      planOf(posts).bytes,
+      planOf(edits).bytes,
+    ]);
+    expect(records(scenario)).toEqual([
+      ["only", SUPERSEDED, 1],
+      ["only", SUPERSEDED, 2],
+      ["post", COMPLETED, 3],
+      ["later", COMPLETED, 3],
+      ["post", COMPLETED, 4],
+    ]);
     expect(scenario.state.status).toBe(RunStatus.COMPLETED);
   });
 
