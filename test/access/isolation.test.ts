@@ -67,6 +67,24 @@ test("an id of another namespace is one that nobody has, and may be taken", asyn
   expect(runs.map(({ runId }) => runId)).toEqual(["secret-run"]);
 });
 
+test("a rewind and a retry are of the run in the namespace that is named", async () => {
+  const free = [{ namespace: "*", roles }];
+  const default_ = server.grpcWith((await server.mint("everywhere", free)).token);
+  for (const namespace of ["default", "ours"]) {
+    await default_.unary(run.startRuns, { namespace, runs: [oneTask("twice", "k2")] });
+  }
+  const named = { namespace: "ours", runId: "twice" };
+  const to = { case: "event", value: 1 } as const;
+  expect(await ours.unary(run.rewindRun, { ...named, requestId: "w1", to })).toMatchObject({
+    generation: 2,
+  });
+  await ours.unary(run.terminateRun, { ...named, reason: "enough" });
+  const retry = { ...named, requestId: "w2", cancelled: true };
+  expect(await ours.unary(run.retryRun, retry)).toMatchObject({ generation: 3 });
+  const other = await default_.unary(run.getRun, { namespace: "default", runId: "twice" });
+  expect(other.run).toMatchObject({ generation: 1, version: 1 });
+});
+
 test("a review of another namespace is one that is not there", async () => {
   const request = {
     namespace: "ours",

@@ -1,5 +1,5 @@
 import {
-  create,
+  clone,
   type DescMessage,
   type MessageInitShape,
   type MessageShape,
@@ -9,6 +9,7 @@ import {
   type RetryRunRequest,
   RetryRunRequestSchema,
   type RetryRunResponseSchema,
+  RewindEffects,
   RewindMessages,
   type RewindOutcomeSchema,
   type RewindRunRequest,
@@ -22,7 +23,7 @@ import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { badField } from "../refusals.js";
-import { requireId, requireNumber, requireReason, requireText } from "../validate/fields.js";
+import { requireId, requireKnown, requireNumber, requireReason, requireText } from "../validate/fields.js";
 import { rewindView } from "../views/rewind-view.js";
 import { targetOfRun } from "./requests.js";
 
@@ -34,6 +35,8 @@ export function rewindRun(
 ): Promise<MessageInitShape<typeof RewindRunResponseSchema>> {
   const point = pointOf(request);
   const common = commonOf(RewindRunRequestSchema, request);
+  requireKnown(request.messages, "messages", RewindMessages);
+  requireKnown(request.effects, "effects", RewindEffects);
   const dropsMessages = request.messages === RewindMessages.DROP;
   const command: RewindRun = { kind: "RewindRun", ...common, to: point, dropsMessages };
   return goBack(edge, request, command, call);
@@ -95,7 +98,7 @@ function commonOf<Desc extends DescMessage>(
   }
   requireReason(reason, "reason");
   // However the default namespace was written, and whichever version it was to have, the request is the same.
-  const identity = create(schema, request as never);
+  const identity: MessageShape<Desc> = clone(schema, request);
   Object.assign(identity, { namespace: "", expectedVersion: undefined });
   const digest = sha256(toBinary(schema, identity));
   return { requestId, expectedVersion, reason, dryRun, digest };
