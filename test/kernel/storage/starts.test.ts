@@ -1,11 +1,13 @@
 import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { RecoveryClassSchema } from "@pawl/proto/v1/recovery_pb.js";
+import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { packNumbers, unpackNumbers } from "@pawl/server/kernel/starts.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClockedKernel } from "../../field-reports/support/clocked-kernel.js";
 import { claimAndHold, report, startTask } from "../../field-reports/support/leases.js";
 
 const { method: admin } = AdminService;
+const { method: runs } = RunService;
 
 let clocked: ClockedKernel;
 
@@ -46,6 +48,17 @@ describe("a start of a kernel", () => {
       .toBe(2);
     const [, first] = (await clocked.grpc.unary(admin.listStarts, {})).starts;
     expect(first).toEqual(killed);
+  });
+
+  test("tells of what is left when a run that was open then has been deleted since", async () => {
+    for (const runId of ["kept", "deleted"]) await startTask(clocked.grpc, runId);
+    await clocked.kill();
+    await clocked.start();
+    await startTask(clocked.grpc, "later");
+    await expect.poll(reportOfLast).toEqual(["kept only WAITING", "deleted only WAITING"]);
+    await clocked.grpc.unary(runs.terminateRun, { runId: "deleted", reason: "enough" });
+    await clocked.grpc.unary(runs.deleteRun, { runId: "deleted", reason: "enough" });
+    expect(await reportOfLast()).toEqual(["kept only WAITING"]);
   });
 
   test("tells what became of every task of the runs that were open then, and of no other", async () => {

@@ -10,6 +10,7 @@ import type {
   RecoveryTotalSchema,
   StartLineSchema,
 } from "@pawl/proto/v1/recovery_pb.js";
+import type { RejectionReason } from "../../core/rejection.js";
 import {
   type RecoveryReport,
   RecoveryStory,
@@ -51,8 +52,8 @@ export async function getStartReport(
   let next = first;
   while (next < runs.length && next < first + size && page.lines.length < pageLinesMax) {
     call.signal.throwIfAborted();
-    const target = { kind: "number", number: runs[next] ?? 0 } as const;
-    await addRun(edge, page, target, { namespace, since: start.afterSequence });
+    const target = { kind: "number", number: runs[next] ?? 0, namespace } as const;
+    await addRun(edge, page, target, start.afterSequence);
     next++;
   }
   return {
@@ -75,19 +76,13 @@ function findStart(starts: readonly KernelStartedShape[], number: number): Kerne
   return found;
 }
 
+const notThere: ReadonlySet<RejectionReason> = new Set(["PAWL_RUN_NOT_FOUND", "PAWL_RUN_DELETED"]);
+
 /** Adds what a run tells; nothing for one of another namespace, or one that was deleted since. */
-async function addRun(
-  edge: Edge,
-  page: StartPage,
-  target: Target,
-  { namespace, since }: { readonly namespace: string; readonly since: number },
-): Promise<void> {
+async function addRun(edge: Edge, page: StartPage, target: Target, since: number): Promise<void> {
   const story = new RecoveryStory({ incarnation: 0, since });
   let runNumber = 0;
   try {
-    if ((await edge.kernel.view(target, (run) => run.namespace)) !== namespace) {
-      return;
-    }
     for await (const events of edge.kernel.history(target, 1)) {
       for (const { event } of events) {
         story.add(event.body, event, event.sequence);
@@ -95,7 +90,7 @@ async function addRun(
       runNumber = events[0]?.runNumber ?? runNumber;
     }
   } catch (error) {
-    if (error instanceof RejectionError && error.rejection.reason === "PAWL_RUN_NOT_FOUND") {
+    if (error instanceof RejectionError && notThere.has(error.rejection.reason)) {
       return;
     }
     throw error;

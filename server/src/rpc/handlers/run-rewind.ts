@@ -23,7 +23,13 @@ import { executeOne } from "../answers.js";
 import type { CallContext } from "../call-scope.js";
 import type { Edge } from "../edge.js";
 import { badField } from "../refusals.js";
-import { requireId, requireKnown, requireNumber, requireReason, requireText } from "../validate/fields.js";
+import {
+  requireId,
+  requireKnown,
+  requireNumber,
+  requireReason,
+  requireText,
+} from "../validate/fields.js";
 import { rewindView } from "../views/rewind-view.js";
 import { targetOfRun } from "./requests.js";
 
