@@ -195,6 +195,7 @@ export {
   Secret,
   type SecretRef,
   type SecretResolver,
+  type SecretResolverOptions,
   type SecretResolvers,
   SecretUnresolved,
   type SecretUnresolvedOptions,

@@ -4,8 +4,17 @@ import { DefinitionInvalid, PawlError } from "./errors.js";
 /** A reference to a credential: what stands in content in its place. Recorded as it is, in every language: `{ "$secretRef": "vault:jira" }`. */
 export type SecretRef = SecretRefForm;
 
+/** How long a credential is wanted. */
+export interface SecretResolverOptions {
+  /** Aborted when nobody waits for it any more: the call's time is over, or the attempt or step has ended. */
+  readonly signal: AbortSignal;
+}
+
 /** Looks a credential up by the name that stands behind the colon. May be asked again at any time. */
-export type SecretResolver = (name: string) => string | Promise<string>;
+export type SecretResolver = (
+  name: string,
+  options: SecretResolverOptions,
+) => string | Promise<string>;
 
 /** Who knows which credentials, by the name that stands before the colon. */
 export type SecretResolvers = Readonly<Record<string, SecretResolver>>;

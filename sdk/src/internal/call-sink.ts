@@ -40,7 +40,8 @@ export interface RecordedCall {
 
 /**
  * Calls the sink once. The call is aborted at its deadline, and its outcome then unknown whatever it does later; a
- * later outcome is still told, since it settles what nobody knew.
+ * later outcome is still told, since it settles what nobody knew. When the time is over before the sink was called,
+ * while credentials are looked up, it is not called any more: nothing was sent, and nothing is told later.
  *
  * @param onLate Told of an outcome that came after the deadline.
  */
@@ -52,27 +53,30 @@ export function callSink(
   return new Promise((resolve) => {
     const abort = new AbortController();
     let isLate = false;
+    let isBegun = false;
     const timer = startTimer(recorded.deadlineMs - monotonicMs(), () => {
       isLate = true;
       const message = `Expected the call of "${recorded.key}" to be over within its callTimeout (${operation.callTimeoutMs} ms), but it was not.`;
       const error = new PawlError("PAWL_CALL_TIMED_OUT", message);
       abort.abort(error);
-      resolve(unknown(error, false));
+      resolve(isBegun ? unknown(error, false) : notSent(tooLate(recorded.key, error)));
     });
     const call = async (): Promise<unknown> => {
       const made = callOf(recorded, abort.signal);
       const refs = secretRefsIn(made.payload);
       const ready = refs.length === 0 ? made : await withSecrets(made, recorded, refs);
+      if (isLate) throw tooLate(recorded.key);
+      isBegun = true;
       const returned = await recorded.trace.run(() => operation.call(ready));
       steeringTime()?.acted?.(recorded.key, operation.sink.kind === "idempotent");
       return returned;
     };
     void settle(operation, call).then((outcome) => {
       timer.cancel();
-      if (isLate) {
-        onLate(outcome);
-      } else {
+      if (!isLate) {
         resolve(outcome);
+      } else if (isBegun) {
+        onLate(outcome);
       }
     });
   });
@@ -134,7 +138,7 @@ function makeCall(recorded: RecordedCall, signal: AbortSignal): ErasedCall {
     signal,
     traceparent: trace.traceparent,
     headers: trace.headers,
-    secret: (recorded.secrets ?? noSecrets).resolve,
+    secret: (recorded.secrets ?? noSecrets).under(signal),
   };
 }
 
@@ -155,19 +159,20 @@ async function withSecrets(
 ): Promise<ErasedCall> {
   const known = new Map<string, Secret>();
   try {
-    for (const ref of refs) known.set(ref.$secretRef, await secrets.resolve(ref));
+    for (const ref of refs) known.set(ref.$secretRef, await secrets.resolve(ref, call.signal));
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : "";
     throw new NotSent(`The call of "${key}" was not made: ${said}`, { cause });
   }
-  if (call.signal.aborted) {
-    throw new NotSent(
-      `The call of "${key}" was not made: its time was over before it could begin.`,
-    );
-  }
   const secret: ErasedCall["secret"] = async (ref) =>
-    known.get(ref.$secretRef) ?? (await secrets.resolve(ref));
+    known.get(ref.$secretRef) ?? (await secrets.resolve(ref, call.signal));
   return { ...call, secret };
+}
+
+/** The call's time was over before its credentials were known. */
+function tooLate(key: string, cause?: Error): NotSent {
+  const message = `The call of "${key}" was not made: its time was over before it could begin.`;
+  return new NotSent(message, { cause });
 }
 
 /** Runs a call to its end; never rejects. */
@@ -179,7 +184,7 @@ async function settle(operation: Operation, run: () => unknown): Promise<CallOut
     const thrown = tangible(anything);
     const { failure } = toFailure(thrown);
     if (thrown instanceof Refused) return { case: "refused", failure: refusal(thrown, failure) };
-    if (thrown instanceof NotSent) return { case: "notSent", failure, error: thrown };
+    if (thrown instanceof NotSent) return notSent(thrown);
     return unknown(thrown, false);
   }
   try {
@@ -197,6 +202,10 @@ function refusal(thrown: Refused, failure: Failure): Failure {
   failure.code = thrown.sinkCode === "" ? thrown.code : thrown.sinkCode;
   failure.retryable = false;
   return failure;
+}
+
+function notSent(error: NotSent): CallOutcome {
+  return { case: "notSent", failure: toFailure(error).failure, error };
 }
 
 function unknown(error: unknown, isHopeless: boolean): CallOutcome {

@@ -13,9 +13,10 @@ export class Secrets {
   /**
    * The credential that a reference names.
    *
+   * @param signal aborted when nobody waits for it any more; its resolver is given it.
    * @throws SecretUnresolved (as a rejection) when nobody knows it here, or who should does not; DefinitionInvalid for what is no reference.
    */
-  readonly resolve = async (ref: SecretRefForm): Promise<Secret> => {
+  async resolve(ref: SecretRefForm, signal: AbortSignal): Promise<Secret> {
     if (!isSecretRef(ref)) {
       throw new DefinitionInvalid(
         'Expected a reference to a credential, such as secretRef("vault:jira"), but it is none. Give the one of the content.',
@@ -31,7 +32,7 @@ export class Secrets {
     }
     let value: unknown;
     try {
-      value = await this.#resolvers[resolver]?.(name);
+      value = await this.#resolvers[resolver]?.(name, { signal });
     } catch (cause) {
       const why = `resolver "${resolver}" failed. See the cause.`;
       throw new SecretUnresolved(why, { reference, cause, retryable: true });
@@ -41,7 +42,12 @@ export class Secrets {
       throw new SecretUnresolved(why, { reference, retryable: false });
     }
     return new Secret(reference, value);
-  };
+  }
+
+  /** What code is given to look credentials up while a signal is not aborted. */
+  under(signal: AbortSignal): (ref: SecretRefForm) => Promise<Secret> {
+    return (ref) => this.resolve(ref, signal);
+  }
 }
 
 /** Every reference in decoded content, each once. */

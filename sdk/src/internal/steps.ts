@@ -92,7 +92,7 @@ class Scope implements StepScope {
   }
 
   get secret(): StepScope["secret"] {
-    return this.#state.secrets.resolve;
+    return this.#state.secrets.under(this.#state.signal);
   }
 }
 
@@ -424,7 +424,7 @@ export class Steps {
     try {
       const signal = AbortSignal.any([abort.signal, state.signal]);
       return await Promise.race([
-        port.insideStep(frame, () => run({ signal, secret: state.secrets.resolve })),
+        port.insideStep(frame, () => run({ signal, secret: state.secrets.under(signal) })),
         rejection(abort.signal),
       ]);
     } finally {
