@@ -186,6 +186,9 @@ describe("a wrong command line", () => {
     [["run", "list", "--limt", "3"], "--limt", "run list --help"],
     [["run", "list", "--limit", "0"], "1 to 100000", "run list --help"],
     [["run", "list", "--limit", "1e3"], "1 to 100000", "run list --help"],
+    [["report"], "neither was given", "report --help"],
+    [["report", "r", "--start", "2"], "both were given", "report --help"],
+    [["report", "--start", "2", "--incarnation", "1"], "--incarnation", "report --help"],
     [["serve", "--port", "65536"], "0 to 65535", "serve --help"],
     [[], "command", "help"],
   ])("%j ends with 2, says what was expected, and where help is", async (args, named, help) => {

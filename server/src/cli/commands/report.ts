@@ -4,10 +4,9 @@ import {
 } from "@pawl/proto/v1/recovery_pb.js";
 import { RunStatusSchema } from "@pawl/proto/v1/run_pb.js";
 import type { Command } from "commander";
-import { CliError } from "../cli-error.js";
+import { usageError } from "../cli-error.js";
 import { CALL_TIMEOUT_MS, type Connection } from "../connection.js";
 import type { CliContext } from "../context.js";
-import { exitCodes } from "../exit-codes.js";
 import { enumWord } from "../format/enum-word.js";
 import { describeTotals, needsPerson, REPORT_HEADINGS, reportRow } from "../format/report.js";
 import { reportMarkdown } from "../format/report-markdown.js";
@@ -47,16 +46,10 @@ export function addReport(program: Command, context: CliContext): void {
       "an earlier incarnation of the run (default: the present one)",
       wholeNumber(1, 4_294_967_295),
     );
-  addKernelOptions(command).action((runId: string | undefined, options: ReportOptions) =>
-    withKernel(context, options, async (session) => {
+  addKernelOptions(command).action((runId: string | undefined, options: ReportOptions) => {
+    requireOneSubject(runId, options);
+    return withKernel(context, options, async (session) => {
       const { start } = options;
-      if ((runId === undefined) === (start === undefined)) {
-        throw new CliError("Expected the id of a run, or --start, but got none or both.", {
-          exitCode: exitCodes.usage,
-          reason: "PAWL_USAGE",
-          next: ["pawl report RUN", "pawl report --start last"],
-        });
-      }
       if (runId === undefined) {
         await printStartReport(session, start ?? 0, options.markdown === true);
         return;
@@ -71,8 +64,21 @@ export function addReport(program: Command, context: CliContext): void {
       } else {
         printReport(session, report);
       }
-    }),
-  );
+    });
+  });
+}
+
+/** @throws CliError of usage for no subject, two of them, or what does not go with the one. */
+function requireOneSubject(runId: string | undefined, { start, incarnation }: ReportOptions): void {
+  if ((runId === undefined) === (start === undefined)) {
+    const given = runId === undefined ? "neither was given" : "both were given";
+    throw usageError(`Expected the id of a run, or --start, but ${given}.`);
+  }
+  if (start !== undefined && incarnation !== undefined) {
+    throw usageError(
+      "Expected --incarnation beside the id of a run, but it was given beside --start.",
+    );
+  }
 }
 
 function printReport({ out, followUps }: KernelSession, report: GetRecoveryReportResponse): void {
