@@ -1,24 +1,24 @@
 import type { Plan } from "@pawl/proto/v1/plan_pb.js";
 import type { PlanRef } from "./plan.js";
 
-/** A plan as a run may be revised to it: made by `plan()`, or the message itself, as `run.plan()` gives it. */
+/** A plan as a run may be revised to it: made by `plan()`, or the message itself, as `run.plan()` gives it. At most 512 KiB encoded. */
 export type NewPlan = PlanRef | Plan;
 
 /** One version of the plan of a run. */
 export interface PlanVersionInfo {
   /** The version, from 1. */
   readonly planVersion: number;
-  /** SHA-256 of the plan as it was sent, in hex. */
+  /** SHA-256 of the plan as it was sent, in hex: 64 digits. */
   readonly digest: string;
-  /** SHA-256 of what its tasks are (names, kinds, inputs, needs, and whose output is the run's), in hex: the same for plans that differ in policies alone. */
+  /** SHA-256 of what its tasks are (names, kinds, inputs, needs, and whose output is the run's), in hex: the same for plans that differ in policies alone. 64 digits. */
   readonly specificationDigest: string;
   /** Why it was made. Empty for version 1. */
   readonly reason: string;
-  /** Who made it, as the connection proved. */
+  /** Who made it, as the connection proved; for version 1 who started the run. */
   readonly principal: string;
   /** Name of the task whose code proposed it. Empty when no task did. */
   readonly proposedBy: string;
-  /** When it was made. Undefined when the kernel does not say. */
+  /** When it was made, by the kernel's clock. Undefined when the kernel does not say. */
   readonly createdAt: Date | undefined;
   /** Number of its tasks. */
   readonly taskCount: number;
@@ -57,9 +57,9 @@ export interface RevisionAnswer {
 
 /** How a plan is revised. */
 export interface RevisePlanOptions {
-  /** The version that the new plan was made from; when another one came since, nothing is changed. */
+  /** The version that the new plan was made from, from 1; when another one came since, nothing is changed (`PAWL_STALE_VERSION`). */
   readonly expectedPlanVersion: number;
-  /** Why, for the record. At most 1,000 bytes. */
+  /** Why, for the record. 1 to 1,000 bytes. */
   readonly reason: string;
   /** True: nothing is changed; the answer says what would be. Default false. */
   readonly dryRun?: boolean;
@@ -67,7 +67,7 @@ export interface RevisePlanOptions {
 
 /** How code revises the plan of its own run. */
 export interface ProposeRevisionOptions {
-  /** Why, for the record. At most 1,000 bytes. */
+  /** Why, for the record. 1 to 1,000 bytes. */
   readonly reason: string;
   /** The version that the new plan was made from. Default: whichever is the present one. */
   readonly expectedPlanVersion?: number;

@@ -174,14 +174,14 @@ export interface Run<Output = unknown> {
   /** What the run's code has published, by name, without the values. */
   queries(): Promise<readonly PublishedInfo[]>;
   /**
-   * Lets the run go on from an earlier point, as its next generation: effects are reused, never repeated. A run that has ended is open again; `result()` of a new handle waits for its next end.
+   * Lets the run go on from an earlier point, as its next generation: effects are reused, never repeated. Without `requestId` each call is another request. A run that has ended is open again; `result()` of a new handle waits for its next end.
    *
    * @throws Rejected `PAWL_OPERATIONS_UNSETTLED`, `PAWL_ROLLED_BACK`, `PAWL_ILLEGAL_TRANSITION`, `PAWL_STALE_VERSION`, `PAWL_INVALID_FIELD`; Conflict for another request under the same request id;
    *   NotFound; DefinitionInvalid.
    */
   rewind(options: RewindOptions): Promise<RewindAnswer>;
   /**
-   * Tries again what failed of the run, as its next generation; what is completed is reused.
+   * Tries again what failed of the run, as its next generation; what is completed is reused. Default: all that failed. Without `requestId` each call is another request.
    *
    * @throws Rejected `PAWL_ILLEGAL_TRANSITION` (nothing failed), `PAWL_ROLLED_BACK`, `PAWL_STALE_VERSION`; Conflict for another request under the same request id; NotFound.
    */
@@ -199,10 +199,15 @@ export interface Run<Output = unknown> {
   /**
    * Reads the plan that the run goes by, or an earlier version of it.
    *
-   * @throws NotFound `PAWL_PLAN_NOT_FOUND` when there is no such version.
+   * @param planVersion from 1. Default: the present one.
+   * @throws NotFound `PAWL_PLAN_NOT_FOUND` when there is no such version, `PAWL_RUN_NOT_FOUND`.
    */
   plan(planVersion?: number): Promise<RunPlan>;
-  /** The versions of its plan, oldest first, without the plans. */
+  /**
+   * The versions of its plan in the present incarnation, oldest first, without the plans. At most 1,000.
+   *
+   * @throws NotFound `PAWL_RUN_NOT_FOUND`.
+   */
   planVersions(): Promise<readonly PlanVersionInfo[]>;
   /**
    * Gives the run a new version of its plan. What is the same in it is reused when it is COMPLETED, and goes on undisturbed otherwise; what is changed or removed is superseded; what is new is

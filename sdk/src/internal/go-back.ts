@@ -25,12 +25,17 @@ interface RunName {
   readonly runId: string;
 }
 
-/** The rewind as it is sent. @throws DefinitionInvalid when it names no point. */
+/** The rewind as it is sent. @throws DefinitionInvalid when it names no point, or says what is not known of effects or messages. */
 export function rewindRequest(run: RunName, options: RewindOptions): RewindRunRequest {
   const { to, effects = "reuse", messages = "keep" } = options;
   if (effects !== "reuse") {
     throw new DefinitionInvalid(
       `Expected effects of a rewind to be "reuse", but it is "${String(effects)}".`,
+    );
+  }
+  if (messages !== "keep" && messages !== "drop") {
+    throw new DefinitionInvalid(
+      `Expected messages of a rewind to be "keep" or "drop", but it is "${String(messages)}".`,
     );
   }
   return create(RewindRunRequestSchema, {
