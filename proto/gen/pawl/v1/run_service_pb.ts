@@ -3174,7 +3174,8 @@ export const RunService: GenService<{
   },
   /**
    * Streams runs as JSON lines: identity, stored history, events, operations, proposals, content, and what proves them (hashes, seals, places in the log). A run that is not at
-   * its end is given as far as it has come. Bounded in memory, whatever their number; a stream that breaks is asked for anew. Changes nothing. NOT_FOUND `PAWL_RUN_NOT_FOUND`
+   * its end is given as far as it has come. Bounded in memory, whatever their number; a stream that breaks is asked for anew. Changes nothing. Seals, which are
+   * parts of the store's own history and so tell of every namespace, are given to an admin of every namespace alone; the header says whether they are. NOT_FOUND `PAWL_RUN_NOT_FOUND`
    * (before the first line, when one of `run_ids` is unknown), INVALID_ARGUMENT `PAWL_INVALID_FIELD`.
    *
    * @generated from rpc pawl.v1.RunService.ExportRuns

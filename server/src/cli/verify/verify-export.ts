@@ -63,14 +63,23 @@ async function* linesOf(path: string): AsyncGenerator<string, void, undefined> {
 }
 
 function tellSound(out: Output, file: string, counts: ExportCounts): void {
-  const { runs, events, chunks, sealedChunks, contents, storeId, storeEpoch } = counts;
+  const { runs, events, chunks, contents, storeId, storeEpoch } = counts;
   if (out.isJson) {
     out.json({ sound: true, ...counts });
     return;
   }
-  const unsealed = chunks - sealedChunks;
   out.lines(
     `${clean(file)} is ${out.style("good", "sound")}: ${count(runs, "run")} of store ${clean(storeId)}, epoch ${storeEpoch}, with ${count(events, "event")} and ${count(contents, "content")} moved out of them.`,
-    `${count(chunks, "chunk")} of history ${chunks === 1 ? "has its hash" : "have their hashes"} and ${chunks === 1 ? "follows" : "follow"} one another; the store sealed ${unsealed === 0 ? "all" : sealedChunks} of them${unsealed === 0 ? "" : ` and was still to seal ${unsealed} when they were exported`}.`,
+    `${count(chunks, "chunk")} of history ${chunks === 1 ? "has its hash" : "have their hashes"} and ${chunks === 1 ? "follows" : "follow"} one another; ${sealsIn(counts)}.`,
   );
+}
+
+function sealsIn({ seals, chunks, sealedChunks }: ExportCounts): string {
+  if (!seals) {
+    return "the seals of the store are not part of it: they are given to an admin of every namespace alone";
+  }
+  const unsealed = chunks - sealedChunks;
+  return unsealed === 0
+    ? "the store sealed all of them"
+    : `the store sealed ${sealedChunks} of them and was still to seal ${unsealed} when they were exported`;
 }

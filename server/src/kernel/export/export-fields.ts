@@ -23,6 +23,13 @@ export function numberIn(fields: Fields, name: string): number {
   throw new TypeError(`Expected ${name} to be a whole number, but it is ${describe(value)}`);
 }
 
+/** True or false. */
+export function booleanIn(fields: Fields, name: string): boolean {
+  const value = fields[name];
+  if (typeof value === "boolean") return value;
+  throw new TypeError(`Expected ${name} to be true or false, but it is ${describe(value)}`);
+}
+
 /** Bytes in base64, in the one way to write them. */
 export function bytesIn(fields: Fields, name: string): Uint8Array {
   const text = textIn(fields, name);

@@ -18,7 +18,15 @@ import { sha256 } from "../../log/sha256.js";
 import { StoreDamaged } from "../../log/store-errors.js";
 import { sealsOf } from "../../log/verify-seals.js";
 import { EXPORT_FORMAT, ExportChain } from "./export-chain.js";
-import { bytesIn, type Fields, isFields, numberIn, objectIn, textIn } from "./export-fields.js";
+import {
+  booleanIn,
+  bytesIn,
+  type Fields,
+  isFields,
+  numberIn,
+  objectIn,
+  textIn,
+} from "./export-fields.js";
 
 /** Something in an export is not as it was written. */
 export class ExportDamaged extends Error {
@@ -38,6 +46,8 @@ export interface ExportCounts {
   readonly runs: number;
   readonly events: number;
   readonly chunks: number;
+  /** False: the store's seals are not part of it, since whoever exported it may not read the store's own history. */
+  readonly seals: boolean;
   /** Chunks whose hash a seal in the export confirms. */
   readonly sealedChunks: number;
   readonly contents: number;
@@ -71,7 +81,7 @@ class RunLines {
 export class ExportVerifier {
   readonly #chain = new ExportChain();
   #line = 0;
-  #store: { readonly id: string; readonly epoch: number } | undefined;
+  #store: { readonly id: string; readonly epoch: number; readonly seals: boolean } | undefined;
   #run: RunLines | undefined;
   #isEnded = false;
   /** Hashes of the chunks of all runs, by place; the seals come last. */
@@ -115,6 +125,7 @@ export class ExportVerifier {
       ...this.#counts,
       lines: this.#line,
       chunks: this.#chunks.size,
+      seals: this.#store.seals,
       sealedChunks: this.#sealed.size,
       storeId: this.#store.id,
       storeEpoch: this.#store.epoch,
@@ -150,7 +161,11 @@ export class ExportVerifier {
   #take(kind: string, fields: Fields): void {
     switch (kind) {
       case "header":
-        this.#store = { id: textIn(fields, "storeId"), epoch: numberIn(fields, "storeEpoch") };
+        this.#store = {
+          id: textIn(fields, "storeId"),
+          epoch: numberIn(fields, "storeEpoch"),
+          seals: booleanIn(fields, "seals"),
+        };
         return;
       case "run":
         this.#begin(fields);
@@ -300,6 +315,9 @@ export class ExportVerifier {
   }
 
   #takeSeals(kind: "sealChunk" | "sealSlice", fields: Fields): void {
+    if (this.#store?.seals !== true) {
+      throw this.#bad("Expected no seals, as the header says, but some come.");
+    }
     const slices = kind === "sealChunk" ? chunkIn(fields, 0).slices() : [sliceIn(fields)];
     for (const { run, chunk, hash } of sealsOf(slices)) {
       const place = `${run}/${chunk}`;

@@ -115,6 +115,11 @@ export class Gate {
     return roles.includes("operator") || roles.includes("admin");
   }
 
+  /** Whether a credential may read the store's own history, in which what was done to every namespace stands: an admin over the whole kernel. */
+  readsStoreHistory(credential: Credential): boolean {
+    return credential.rolesIn(everyNamespace).includes("admin");
+  }
+
   #within(
     credential: Credential,
     guarded: GuardedMethod & { readonly row: AccessRow },
