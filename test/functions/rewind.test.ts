@@ -19,7 +19,7 @@ const pay = operation("pay", {
 });
 
 describe("a function that goes back", () => {
-  test("makes its steps anew and reuses the effect after the point under its key (K30)", async () => {
+  test("makes its steps anew and reuses the effect after the point under its key", async () => {
     done = [];
     let draws = 0;
     const order = workflow("order", { version: 1 }).run(async (ctx) => {
@@ -29,19 +29,19 @@ describe("a function that goes back", () => {
       return { first, second, id };
     });
     await each.kernel.worker({ serve: [order] });
-    const run = await each.kernel.start(order, undefined, { runId: "k30" });
+    const run = await each.kernel.start(order, undefined, { runId: "reused" });
     expect(await run.result(timeout)).toEqual({ first: 1, second: 2, id: "receipt 1" });
     const to = { task: "main", record: "second" };
     const dry = await run.rewind({ to, dryRun: true });
     expect(dry.outcome?.operations.map(({ status }) => status)).toEqual(["OBSERVED"]);
     const { generation } = await run.rewind({ to, reason: "drawn wrong" });
     expect(generation).toBe(2);
-    const again = each.kernel.run<{ first: number; second: number; id: string }>("k30");
+    const again = each.kernel.run<{ first: number; second: number; id: string }>("reused");
     expect(await again.result(timeout)).toEqual({ first: 1, second: 3, id: "receipt 1" });
     expect(done).toEqual([{ cents: 5 }]);
   });
 
-  test("asks a person when its new content meets an effect that was done, and takes what it did (K30)", async () => {
+  test("asks a person when its new content meets an effect that was done, and takes what it did", async () => {
     done = [];
     let quoted = 5;
     const order = workflow("order", { version: 1 }).run(async (ctx) => {
@@ -50,7 +50,7 @@ describe("a function that goes back", () => {
       return { cents, id };
     });
     await each.kernel.worker({ serve: [order] });
-    const run = await each.kernel.start(order, undefined, { runId: "k30-other" });
+    const run = await each.kernel.start(order, undefined, { runId: "other-content" });
     expect(await run.result(timeout)).toEqual({ cents: 5, id: "receipt 1" });
     quoted = 7;
     await run.rewind({ to: { task: "main" } });
@@ -63,7 +63,7 @@ describe("a function that goes back", () => {
       .not.toBe("");
     const review = await each.kernel.reviews.get(reviewId);
     await each.kernel.reviews.resolve(review, { choice: "accept", reason: "paid is paid" });
-    const again = each.kernel.run<{ cents: number; id: string }>("k30-other");
+    const again = each.kernel.run<{ cents: number; id: string }>("other-content");
     expect(await again.result(timeout)).toEqual({ cents: 7, id: "receipt 1" });
     expect(done).toEqual([{ cents: 5 }]);
   });

@@ -11,20 +11,12 @@ import {
   stepRecorded,
   tasksCalled,
 } from "../support/events.js";
+import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
-import { Scenario, type When } from "../support/scenario.js";
+import { Scenario } from "../support/scenario.js";
 import { failure } from "../support/values.js";
 
 const { BLOCKED, CANCELLED, COMPLETED, FAILED, READY, SKIPPED } = TaskStatus;
-
-function go(scenario: Scenario, when: When): Scenario {
-  const { decision } = when;
-  if (!decision.accepted) {
-    throw new Error(decision.rejection.message);
-  }
-  scenario.commit(decision.events);
-  return scenario;
-}
 
 function statuses({ state }: Scenario): TaskStatus[] {
   return state.tasks.map(({ status }) => status);
@@ -51,7 +43,7 @@ function failed(): Scenario {
 describe("a retry of a failed run", () => {
   it("opens what failed, and what was skipped for it, with all attempts; the rest is reused", () => {
     const scenario = failed();
-    go(scenario, scenario.when(retryRun()));
+    must(scenario, retryRun());
     expect(statuses(scenario)).toEqual([READY, COMPLETED, BLOCKED, BLOCKED, READY, BLOCKED]);
     expect(scenario.state).toMatchObject({ status: RunStatus.RUNNING, generation: 2 });
     scenario.when(leaseTask(0)).records(leased(0, 2, { attempt: 1 }));
@@ -59,7 +51,7 @@ describe("a retry of a failed run", () => {
 
   it("of named tasks leaves the others as they failed, and the run fails again for them", () => {
     const scenario = failed();
-    go(scenario, scenario.when(retryRun({ tasks: ["a"] })));
+    must(scenario, retryRun({ tasks: ["a"] }));
     expect(statuses(scenario)).toEqual([READY, COMPLETED, BLOCKED, BLOCKED, FAILED, SKIPPED]);
     scenario.given(
       leased(0, 2, { attempt: 1 }),
@@ -93,7 +85,7 @@ describe("a retry of a function", () => {
       observedResult(),
     );
     scenario.commit([attemptFailed(0, 1)]);
-    go(scenario, scenario.when(retryRun()));
+    must(scenario, retryRun());
     expect(scenario.state.steps.map(({ name, dropped }) => [name, dropped])).toEqual([
       ["draw", 0],
       ["toss", 2],
@@ -113,7 +105,7 @@ describe("a retry of a function", () => {
     );
     scenario.commit([attemptFailed(0, 1)]);
     expect(statuses(scenario)).toEqual([FAILED, FAILED, COMPLETED, CANCELLED]);
-    go(scenario, scenario.when(retryRun()));
+    must(scenario, retryRun());
     expect(statuses(scenario)).toEqual([READY, READY, COMPLETED, READY]);
     expect([...(scenario.state.tasks[0]?.calls?.open ?? [])]).toEqual([1, 3]);
   });
@@ -122,14 +114,14 @@ describe("a retry of a function", () => {
     const scenario = Scenario.started(planOf({ a: {}, b: { needs: ["a"] } }));
     scenario.commit([cancelRequested()]);
     scenario.when(retryRun()).rejects("PAWL_ILLEGAL_TRANSITION");
-    go(scenario, scenario.when(retryRun({ cancelled: true })));
+    must(scenario, retryRun({ cancelled: true }));
     expect(statuses(scenario)).toEqual([READY, BLOCKED]);
     expect(scenario.state).toMatchObject({ cancelRequestedAtMs: 0, status: RunStatus.RUNNING });
   });
 
   it("is known again by its request", () => {
     const scenario = failed();
-    go(scenario, scenario.when(retryRun()));
+    must(scenario, retryRun());
     scenario.when(retryRun()).isExisting();
   });
 });

@@ -18,9 +18,10 @@ import {
   startChild,
   suspend,
 } from "../support/commands.js";
+import { go, must, refusal } from "../support/go.js";
 import { planOf, planTask, type TaskParts } from "../support/plans.js";
 import { approve, people, propose } from "../support/proposals.js";
-import { go, must, refusal, revisePlan } from "../support/revisions.js";
+import { revisePlan } from "../support/revisions.js";
 import { Scenario } from "../support/scenario.js";
 import { payload, START_MS } from "../support/values.js";
 
