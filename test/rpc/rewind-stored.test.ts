@@ -2,9 +2,7 @@ import { OperationService } from "@pawl/proto/v1/operation_service_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { WorkerService } from "@pawl/proto/v1/worker_service_pb.js";
-import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import type { MemoryDisk } from "@pawl/server/log/memory-store.js";
-import { readMeta } from "@pawl/server/log/meta.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   newDisk,
@@ -12,7 +10,7 @@ import {
   openObserved,
   readMetrics,
 } from "../observe/support/observed-kernel.js";
-import { testFence, testPartition } from "../support/kernel.js";
+import { problemsOn } from "../support/problems-on.js";
 import { claim, complete, json, leaseRef, oneTask, operation } from "./support/fixtures.js";
 
 const { startRuns, getRun, rewindRun } = RunService.method;
@@ -55,15 +53,6 @@ async function work(bytes: number): Promise<string | undefined> {
   return given?.case;
 }
 
-async function verify(): Promise<void> {
-  const store = disk.open({ epoch: testFence.epoch });
-  const meta = readMeta(store, testPartition);
-  for await (const report of verifyStore(store, { partition: testPartition, meta })) {
-    expect(report).not.toMatchObject({ kind: "problem" });
-  }
-  await store.close();
-}
-
 const back = { runId: "r", requestId: "w1", to: { case: "event", value: 1 } } as const;
 
 describe("the rows of a run that is rewound", () => {
@@ -85,7 +74,7 @@ describe("the rows of a run that is rewound", () => {
       expect((await readMetrics(observed)).get("pawl_open_runs")).toBe(1);
       expect(await work(bytes + 1)).toBe("reuse");
       await observed.close();
-      await verify();
+      expect(await problemsOn(disk)).toEqual([]);
       observed = await openObserved(disk);
       const { run } = await observed.grpc.unary(getRun, { runId: "r" });
       expect(run).toMatchObject({ generation: 2, status: RunStatus.COMPLETED });

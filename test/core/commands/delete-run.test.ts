@@ -1,13 +1,14 @@
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
-import type { ChangeLegalHold, DeleteRun } from "@pawl/server/core/command.js";
+import type { ChangeLegalHold } from "@pawl/server/core/command.js";
 import { keepForEver, type Retention } from "@pawl/server/core/retention.js";
 import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
 import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
 import { describe, expect, it } from "vitest";
 import {
   completeTask,
+  deleteRun,
   leaseTask,
   pauseRun,
   sendSignal,
@@ -20,13 +21,6 @@ import { Scenario } from "../support/scenario.js";
 import { fingerprint, START_MS } from "../support/values.js";
 
 const onlyPlan = planOf({ only: {} }, "only");
-const order: DeleteRun = {
-  kind: "DeleteRun",
-  expectedVersion: undefined,
-  reason: "asked for",
-  dryRun: false,
-  whenDue: false,
-};
 const hold: ChangeLegalHold = {
   kind: "ChangeLegalHold",
   expectedVersion: undefined,
@@ -59,14 +53,14 @@ describe("DeleteRun", () => {
   it("records who deleted a run that has ended, and why, for ever unless tombstones end", () => {
     ended()
       .at(200)
-      .when(order)
+      .when(deleteRun())
       .records({
         case: "runDeleted",
         value: { reason: "asked for", principal: "local", tombstoneUntilMs: 0 },
       });
     const { decision } = ended()
       .at(200)
-      .when(order, keeping({ tombstonesMs: 1000 }));
+      .when(deleteRun(), keeping({ tombstonesMs: 1000 }));
     expect(decision).toMatchObject({
       events: [{ value: { tombstoneUntilMs: START_MS + 1200 } }],
     });
@@ -74,11 +68,11 @@ describe("DeleteRun", () => {
 
   it("changes nothing on a dry run, and answers a repeat as existing", () => {
     ended()
-      .when({ ...order, dryRun: true })
+      .when(deleteRun({ dryRun: true }))
       .records();
     const scenario = ended();
-    scenario.when(order).records(deleted);
-    scenario.when(order).isExisting();
+    scenario.when(deleteRun()).records(deleted);
+    scenario.when(deleteRun()).isExisting();
   });
 
   it.each([
@@ -93,7 +87,7 @@ describe("DeleteRun", () => {
     ],
     ["still unsure of an effect", unsure(), "PAWL_OPERATIONS_UNSETTLED"],
   ] as const)("is refused for a run that is %s", (_what, scenario, reason) => {
-    scenario.when(order).rejects(reason);
+    scenario.when(deleteRun()).rejects(reason);
   });
 
   it("is refused while it owes another run something", () => {
@@ -101,16 +95,16 @@ describe("DeleteRun", () => {
       .at(50)
       .given(leased(0, 1), obligationMade(1), completed(0, 1), runClosed(RunStatus.COMPLETED));
     scenario
-      .when(order)
+      .when(deleteRun())
       .rejects("PAWL_RUN_NEEDED", { id: "r1", by: "obligation", name: "r2", untilMs: 0 });
   });
 
   it("is refused while the whole namespace is held, and with another version than expected", () => {
     const held = { ...keepForEver, hold: { atMs: 1, reason: "audit", principal: "p" } };
-    const { decision } = ended().when(order, { retentionOf: () => held });
+    const { decision } = ended().when(deleteRun(), { retentionOf: () => held });
     expect(decision).toMatchObject({ rejection: { reason: "PAWL_LEGAL_HOLD" } });
     ended()
-      .when({ ...order, expectedVersion: 9 })
+      .when(deleteRun({ expectedVersion: 9 }))
       .rejects("PAWL_STALE_VERSION");
   });
 
@@ -120,7 +114,7 @@ describe("DeleteRun", () => {
     [RunStatus.CANCELLED, "cancelledMs"],
     [RunStatus.TERMINATED, "terminatedMs"],
   ] as const)("by retention follows how the run ended, status %i", (status, name) => {
-    const due = { ...order, whenDue: true };
+    const due = deleteRun({ whenDue: true });
     const asked = (ms: number, keep: Partial<Retention["keep"]>): boolean =>
       ended(status).at(ms).when(due, keeping(keep)).decision.accepted;
     const others = { completedMs: 0, failedMs: 0, cancelledMs: 0, terminatedMs: 0 };

@@ -13,6 +13,7 @@ import type {
   ConfirmCancel,
   ContinueRun,
   DeclareWaits,
+  DeleteRun,
   EndChild,
   EndLease,
   FailTask,
@@ -373,6 +374,18 @@ export function resumeRun(expectedVersion?: number): ResumeRun {
 /** Ends the run at once. */
 export function terminateRun(expectedVersion?: number): TerminateRun {
   return { kind: "TerminateRun", expectedVersion, reason: "now" };
+}
+
+/** Deletes the run, or says whether that may be. */
+export function deleteRun(parts: Partial<DeleteRun> = {}): DeleteRun {
+  return {
+    kind: "DeleteRun",
+    expectedVersion: undefined,
+    reason: "asked for",
+    dryRun: false,
+    whenDue: false,
+    ...parts,
+  };
 }
 
 /** Lets the run go on from an event, or from what a task recorded. */

@@ -9,6 +9,7 @@ import {
 import { describe, expect, it } from "vitest";
 import {
   completeTask,
+  deleteRun,
   intend,
   leaseTask,
   observe,
@@ -18,7 +19,7 @@ import {
 import { MAIL_KEY } from "../../core/support/events.js";
 import { fingerprint, payload } from "../../core/support/values.js";
 import { onePlan, runOf } from "../storage/support/one-run.js";
-import { deleteRun, KeptKernel } from "./support/kept-kernel.js";
+import { KeptKernel } from "./support/kept-kernel.js";
 
 const target = runOf("r1");
 const begin: StartRun = startRun(onePlan, { runId: "r1" });
@@ -82,7 +83,7 @@ describe("a run that is deleted", () => {
     const kept = await KeptKernel.create();
     await endedRun(kept);
     await endedRun(kept, "r2");
-    expect(await kept.reasonOf(target, deleteRun)).toBe("accepted");
+    expect(await kept.reasonOf(target, deleteRun())).toBe("accepted");
     if (when === "after") {
       await kept.time.advance(10_000);
     }
@@ -90,7 +91,7 @@ describe("a run that is deleted", () => {
     expect(await kept.reasonOf(target, sendSignal({ name: "go" }))).toBe("PAWL_RUN_DELETED");
     expect(await kept.reasonOf(target, completeTask(1))).toBe("PAWL_RUN_DELETED");
     expect(await kept.reasonOf(target, begin)).toBe("PAWL_RUN_DELETED");
-    expect(await kept.reasonOf(target, deleteRun)).toBe("existing");
+    expect(await kept.reasonOf(target, deleteRun())).toBe("existing");
     const other = { ...begin, fingerprint: fingerprint(2) };
     expect(await kept.reasonOf(target, other)).toBe("PAWL_FINGERPRINT_CONFLICT");
     const { kernel } = kept;
@@ -110,7 +111,7 @@ describe("a run that is deleted", () => {
   it("leaves one tombstone and nothing else, and so it is after a restart", async () => {
     const kept = await KeptKernel.create();
     await endedRun(kept);
-    expect(await kept.reasonOf(target, deleteRun)).toBe("accepted");
+    expect(await kept.reasonOf(target, deleteRun())).toBe("accepted");
     await kept.time.advance(10_000);
     await kept.close();
     expect(await kept.rows()).toEqual({ tombstone: 1 });
@@ -129,7 +130,7 @@ describe("a run that is deleted", () => {
       await kept.close();
       const faults = new NthWrite(Math.ceil(write / 2), write % 2 === 0);
       await kept.open(faults);
-      const asked = kept.ask(target, deleteRun).catch(() => undefined);
+      const asked = kept.ask(target, deleteRun()).catch(() => undefined);
       await kept.time.advance(10_000);
       await asked;
       const isThrough = !faults.isOver;
@@ -156,7 +157,7 @@ describe("a tombstone whose time is over", () => {
     const kept = await KeptKernel.create();
     await kept.keep({ tombstonesMs: 60_000 });
     await endedRun(kept);
-    await kept.ask(target, deleteRun);
+    await kept.ask(target, deleteRun());
     await kept.time.advance(59_000);
     expect(await kept.reasonOf(target, begin)).toBe("PAWL_RUN_DELETED");
     await kept.time.advance(2_000);
@@ -175,7 +176,7 @@ describe("a store that fails while it is swept", () => {
     for (let read = 1; read < 30; read++) {
       const kept = await KeptKernel.create();
       await endedRun(kept);
-      await kept.ask(target, deleteRun);
+      await kept.ask(target, deleteRun());
       await kept.time.advance(1_500);
       kept.kill();
       const opened = kept.open(failNth("read", read, "fail")).then(

@@ -2,6 +2,7 @@ import { localCaller } from "@pawl/server/core/caller.js";
 import { describe, expect, it } from "vitest";
 import {
   completeTask,
+  deleteRun,
   failTask,
   intend,
   leaseTask,
@@ -9,7 +10,7 @@ import {
   startRun,
 } from "../../core/support/commands.js";
 import { onePlan, runOf } from "../storage/support/one-run.js";
-import { deleteRun, KeptKernel } from "./support/kept-kernel.js";
+import { KeptKernel } from "./support/kept-kernel.js";
 
 const second = 1000;
 
@@ -79,7 +80,7 @@ describe("retention", () => {
     expect(await kept.reasonOf(runOf("held"), { kind: "ChangeLegalHold", ...hold })).toBe(
       "accepted",
     );
-    expect(await kept.reasonOf(runOf("held"), deleteRun)).toBe("PAWL_LEGAL_HOLD");
+    expect(await kept.reasonOf(runOf("held"), deleteRun())).toBe("PAWL_LEGAL_HOLD");
     const holding = kept.kernel.changeRetention({ namespace: "default", ...hold }, localCaller);
     await kept.time.settle();
     expect(await holding).toMatchObject({ existing: false, entry: { hold: { reason: "case 7" } } });

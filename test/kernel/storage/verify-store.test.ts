@@ -1,29 +1,12 @@
-import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import { KINDS, rangeOfKind } from "@pawl/server/log/key.js";
-import type { MemoryDisk } from "@pawl/server/log/memory-store.js";
-import { readMeta } from "@pawl/server/log/meta.js";
-import type { VerifyReport } from "@pawl/server/log/verify-log.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { leaseTask, rewindRun } from "../../core/support/commands.js";
 import { propose } from "../../core/support/proposals.js";
 import { testFence, testPartition } from "../../support/kernel.js";
+import { problemsOn } from "../../support/problems-on.js";
 import { Crashing } from "./support/crashing.js";
 import { checkpointOptions, deeds } from "./support/deeds.js";
-
-async function problemsOn(disk: MemoryDisk): Promise<string[]> {
-  const store = disk.open({ epoch: testFence.epoch });
-  const meta = readMeta(store, testPartition);
-  const reports: VerifyReport[] = [];
-  for await (const report of verifyStore(store, { partition: testPartition, meta })) {
-    reports.push(report);
-  }
-  await store.close();
-  const done = reports.at(-1);
-  const problems = reports.filter((report) => report.kind === "problem");
-  expect(done).toMatchObject({ kind: "done", isComplete: true, problems: problems.length });
-  return problems.map(({ message }) => message);
-}
 
 describe("verifying a store", () => {
   it("finds that replaying every history gives its rows, wherever the kernel was cut off", async () => {

@@ -1,15 +1,13 @@
 import type { KeepTimesShape } from "@pawl/proto/log/v1/event_wire.js";
 import { localCaller } from "@pawl/server/core/caller.js";
-import type { Command, DeleteRun } from "@pawl/server/core/command.js";
+import type { Command } from "@pawl/server/core/command.js";
 import type { Kernel } from "@pawl/server/kernel/kernel.js";
 import { openKernel } from "@pawl/server/kernel/open-kernel.js";
 import type { Outcome, Target } from "@pawl/server/kernel/outcome.js";
 import type { CheckpointOptions } from "@pawl/server/kernel/storage/checkpointer.js";
-import { verifyStore } from "@pawl/server/kernel/storage/verify-store.js";
 import type { FaultPlan } from "@pawl/server/log/fault-plan.js";
 import { KINDS, rangeOfKind } from "@pawl/server/log/key.js";
 import { MemoryDisk } from "@pawl/server/log/memory-store.js";
-import { readMeta } from "@pawl/server/log/meta.js";
 import { readPages } from "@pawl/server/log/store-scan.js";
 import {
   createMemoryStore,
@@ -17,16 +15,8 @@ import {
   testPartition,
   testSecret,
 } from "../../../support/kernel.js";
+import { problemsOn } from "../../../support/problems-on.js";
 import { VirtualTime } from "../../../support/virtual-time.js";
-
-/** Deletes a run. */
-export const deleteRun: DeleteRun = {
-  kind: "DeleteRun",
-  expectedVersion: undefined,
-  reason: "asked for",
-  dryRun: false,
-  whenDue: false,
-};
 
 /** A whole kernel on a memory disk with virtual time, which can be stopped, killed and opened again. */
 export class KeptKernel {
@@ -131,17 +121,8 @@ export class KeptKernel {
   }
 
   /** What `pawl verify` finds. Only while no kernel is open. */
-  async problems(): Promise<string[]> {
-    const store = this.disk.open({ epoch: testFence.epoch });
-    const problems: string[] = [];
-    const meta = readMeta(store, testPartition);
-    for await (const report of verifyStore(store, { partition: testPartition, meta })) {
-      if (report.kind === "problem") {
-        problems.push(report.message);
-      }
-    }
-    await store.close();
-    return problems;
+  problems(): Promise<string[]> {
+    return problemsOn(this.disk);
   }
 }
 
