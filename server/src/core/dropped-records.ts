@@ -31,10 +31,17 @@ export function dropsStep({ kind, keptThrough, staleSteps }: Dropping, step: Ste
   return isTriedAgain || step.eventNumber > through || staleSteps.has(step.number);
 }
 
-/** True for a wait that began after the point. One that began before it keeps what ended it: that came from outside, and is given again. */
+/**
+ * True for a wait that began after the point, and for one that its task left when it ended: nothing would ever end that. One that began before the point keeps what ended it: that came from
+ * outside, and is given again.
+ */
 export function dropsWait({ keptThrough }: Dropping, wait: Wait): boolean {
   const through = keptThrough.get(wait.task);
-  return through !== undefined && wait.dropped === 0 && wait.openedEvent > through;
+  if (through === undefined || wait.dropped !== 0) {
+    return false;
+  }
+  const wasLeft = wait.closedAtMs !== 0 && wait.endedEvent === 0;
+  return wasLeft || wait.openedEvent > through;
 }
 
 /** True for an operation that is settled, and of which code is told only when it asks for it again. */

@@ -1,15 +1,29 @@
+import { InputStatus } from "@pawl/proto/v1/input_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { describe, expect, it } from "vitest";
-import { intend, leaseTask, retryRun } from "../support/commands.js";
+import {
+  inputWait,
+  intend,
+  leaseTask,
+  retryRun,
+  sendSignal,
+  signalWait,
+  suspend,
+} from "../support/commands.js";
 import {
   attemptFailed,
   cancelRequested,
   completed,
   declared,
+  inputDeclared,
   leased,
   observedResult,
+  signalDeclared,
+  signalReceived,
+  signalTaken,
   stepRecorded,
   tasksCalled,
+  waitsOpened,
 } from "../support/events.js";
 import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
@@ -123,5 +137,38 @@ describe("a retry of a function", () => {
     const scenario = failed();
     must(scenario, retryRun());
     scenario.when(retryRun()).isExisting();
+  });
+});
+
+describe("a retry of a function that waited", () => {
+  it("begins a wait anew that its task left when it failed, with its question", () => {
+    const scenario = Scenario.ofOne().given(
+      leased(0, 1),
+      waitsOpened(0, 1, [signalDeclared(), inputDeclared()]),
+    );
+    scenario.commit([attemptFailed(0, 1)]);
+    expect(scenario.state.inputs[0]?.status).toBe(InputStatus.WITHDRAWN);
+    must(scenario, retryRun());
+    expect(scenario.state.waits.map(({ dropped }) => dropped)).toEqual([2, 2]);
+    scenario.given(leased(0, 2, { attempt: 1 }));
+    must(scenario, suspend(2, { waits: [signalWait(), inputWait()] }));
+    const { tasks, inputs } = scenario.state;
+    expect(tasks[0]).toMatchObject({ status: TaskStatus.SUSPENDED, openWaits: [2, 3] });
+    expect(inputs.map(({ status }) => status)).toEqual([InputStatus.WITHDRAWN, InputStatus.OPEN]);
+    must(scenario, sendSignal());
+    expect(tasks[0]?.status).toBe(READY);
+  });
+
+  it("keeps a wait that had ended, with its outcome", () => {
+    const scenario = Scenario.ofOne().given(
+      leased(0, 1),
+      waitsOpened(0, 1, [signalDeclared()]),
+      signalReceived(),
+      signalTaken(0, 0),
+    );
+    scenario.commit([attemptFailed(0, 1)]);
+    must(scenario, retryRun());
+    expect(scenario.state.waits[0]).toMatchObject({ dropped: 0 });
+    expect(scenario.state.tasks[0]?.endedWaits).toEqual([0]);
   });
 });
