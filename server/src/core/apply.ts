@@ -100,18 +100,29 @@ export function emptyLedger(): MutableRun {
   return { ...emptyRun(ledgerPlan), kind: "ledger" };
 }
 
+/** Events follow each other without a gap, and none follows the deletion. */
+function requireNext(run: MutableRun, meta: EventMeta): void {
+  if (run.deletion !== undefined) {
+    throw new CorruptHistory(
+      `no event after the deletion of run "${run.runId}", which is event ${run.eventCount}`,
+      `there is event ${meta.number}`,
+    );
+  }
+  if (meta.number !== run.eventCount + 1) {
+    throw new CorruptHistory(
+      `event ${run.eventCount + 1} of run "${run.runId}"`,
+      `it is event ${meta.number}`,
+    );
+  }
+}
+
 /**
  * Changes the state by one event, in O(log n) of its size, except for the events that end or cancel a whole run.
  * Applying the same events always gives the same state: everything that was decided stands in the event.
  * @throws CorruptHistory when the event does not fit the state.
  */
 export function apply(run: MutableRun, body: EventBody, meta: EventMeta, hooks: ApplyHooks): void {
-  if (meta.number !== run.eventCount + 1 || run.deletion !== undefined) {
-    throw new CorruptHistory(
-      `event ${run.eventCount + 1} of run "${run.runId}"`,
-      `it is event ${meta.number}`,
-    );
-  }
+  requireNext(run, meta);
   run.eventCount = meta.number;
   switch (body.case) {
     case "taskLeased":

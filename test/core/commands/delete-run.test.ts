@@ -147,7 +147,9 @@ describe("a deleted run", () => {
 
   it("lets no event follow", () => {
     const scenario = ended().given(deleted);
-    expect(() => scenario.given(deleted)).toThrow("Expected event");
+    expect(() => scenario.given(deleted)).toThrow(
+      /^Expected no event after the deletion of run "r1", which is event \d+, but there is event \d+:/,
+    );
   });
 
   it("is told by its rows as by its history", () => {
