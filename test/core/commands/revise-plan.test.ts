@@ -480,5 +480,9 @@ describe("a revision", () => {
     finish(scenario, "only");
     const came = go(scenario, revisePlan(1, { only: { kind: "other" } }));
     expect(came).toMatchObject({ rejection: { reason: "PAWL_RUN_OVER" } });
+    expect(came).toHaveProperty(
+      "rejection.message",
+      expect.stringContaining("Next: retry what failed of it (run.retry() of the SDK, RetryRun)"),
+    );
   });
 });

@@ -13,7 +13,7 @@ export function overForRevision(run: Run): Rejection {
   return illegalTransition(
     "PAWL_RUN_OVER",
     { entity: "run", status, command: "RevisePlan", legal: [] },
-    `Expected run "${run.runId}" to be open for a revision of its plan, but it is ${status}. Nothing was changed. Next: retry it (pawl run retry), or start a run with the new plan from it (pawl run fork).`,
+    `Expected run "${run.runId}" to be open for a revision of its plan, but it is ${status}. Nothing was changed. Next: retry what failed of it (run.retry() of the SDK, RetryRun), or start another run with the new plan.`,
   );
 }
 
