@@ -4,6 +4,7 @@ import {
   type Obligation,
   type Operation,
   type Proposal,
+  type Run,
   type Step,
   type Wait,
 } from "./state.js";
@@ -50,10 +51,15 @@ export function carriesOperation({ keptThrough }: Dropping, operation: Operation
   return through !== undefined && isSettled(operation.status) && operation.settledEvent > through;
 }
 
-/** True for a proposal that is made anew. What was used stays with its operation. */
-export function dropsProposal({ keptThrough }: Dropping, proposal: Proposal): boolean {
+/** True for a proposal that is made anew. What was used stays with its operation; those of earlier incarnations are no records of this one. */
+export function dropsProposal(
+  { keptThrough }: Dropping,
+  proposal: Proposal,
+  { proposalBase }: Pick<Run, "proposalBase">,
+): boolean {
   const through = keptThrough.get(proposal.declaration.task);
-  const isAfter = through !== undefined && proposal.madeEvent > through;
+  const isPresent = proposal.number >= proposalBase;
+  const isAfter = isPresent && through !== undefined && proposal.madeEvent > through;
   return isAfter && proposal.dropped === 0 && proposal.operation === undefined;
 }
 

@@ -38,7 +38,7 @@ export function dropRecords(
     operation.carried = true;
     operation.version++;
   }
-  for (const proposal of run.proposals.filter((made) => dropsProposal(how, made))) {
+  for (const proposal of run.proposals.filter((made) => dropsProposal(how, made, run))) {
     dropProposal(run, proposal, generation);
   }
   for (const obligation of run.obligations.filter((owed) => carriesObligation(how, owed))) {

@@ -37,7 +37,7 @@ export function reportRewind(
     children: leftChildren(run, how),
     endedProposals: [...run.openProposals].filter((number) => {
       const proposal = run.proposals[number];
-      return proposal !== undefined && dropsProposal(how, proposal);
+      return proposal !== undefined && dropsProposal(how, proposal, run);
     }),
     toldParent: run.toldParent && !isRunOpen(run.status),
   };
@@ -62,7 +62,7 @@ function droppedRecords(
         return { kind, task: nameOf(task), name, key };
       }),
     ...run.proposals
-      .filter((proposal) => dropsProposal(how, proposal))
+      .filter((proposal) => dropsProposal(how, proposal, run))
       .map(({ declaration: { task, name, discriminator: key } }): DroppedRecord => {
         return { kind: "approval", task: nameOf(task), name, key };
       }),

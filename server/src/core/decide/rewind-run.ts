@@ -188,7 +188,7 @@ function deadlineAgain(run: Run, nowMs: number): RunDeadlineShape | undefined {
 function endDropped(run: Run, how: Dropping): EventBody[] {
   return [...run.openProposals].flatMap((number) => {
     const proposal = run.proposals[number];
-    if (proposal === undefined || !dropsProposal(how, proposal)) {
+    if (proposal === undefined || !dropsProposal(how, proposal, run)) {
       return [];
     }
     const isPending = proposal.status === ProposalStatus.PENDING;

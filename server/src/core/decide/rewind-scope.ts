@@ -19,16 +19,15 @@ interface GatheredScope extends RewindScope {
 
 const { BLOCKED, CANCELLED, COMPLETED, FAILED, SKIPPED } = TaskStatus;
 
-/** Of the state after an event: whatever was not over then is open again. */
+/** Of the state after an event: whatever was not over then is open again. A request to stop the run is taken back, whenever it came, and with it what was cancelled for it. */
 export function scopeAfterEvent(run: Run, event: number): RewindScope {
   const scope = emptyScope();
   for (const task of plannedTasks(run)) {
-    const isOver = isTaskClosed(task.status) && task.closedEvent <= event;
-    if (task.status !== BLOCKED && !isDerived(task) && !isOver) {
+    if (task.firstReadyAtMs !== 0 && isOpenAgain(run, task, event)) {
       scope.reopened.set(task.number, event);
     }
   }
-  reopenDerived(run, scope, (task) => task.status === CANCELLED || task.closedEvent > event);
+  reopenDerived(run, scope, (task) => isOpenAgain(run, task, event));
   reopenUnsatisfied(run, scope);
   followCalls(run, scope, (called, through) => called.calledEvent > through);
   for (const { number, rollsBack, status, closedEvent, dropped } of run.tasks) {
@@ -38,6 +37,15 @@ export function scopeAfterEvent(run: Run, event: number): RewindScope {
     }
   }
   return scope;
+}
+
+/** True for a task that was not over after the event, or only because the run was asked to stop. */
+function isOpenAgain(run: Run, task: Task, event: number): boolean {
+  const { status, closedEvent, closedAtMs } = task;
+  const { cancelRequestedAtMs } = run;
+  const isOfRequest = cancelRequestedAtMs !== 0 && closedAtMs >= cancelRequestedAtMs;
+  const isUndone = status === CANCELLED && isOfRequest;
+  return !isTaskClosed(status) || closedEvent > event || isUndone;
 }
 
 /** Of a task, up to what of its records stays, and of everything that depends on it. Empty when it cannot run, since what it needs has failed. */
