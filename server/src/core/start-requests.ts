@@ -12,10 +12,10 @@ export const rememberedMs: number = 24 * 60 * 60 * 1000;
 export const noRequests: readonly StartRequest[] = [];
 
 /** Those that must still be remembered when another comes. */
-export function freshRequests(
-  requests: readonly StartRequest[],
+export function freshRequests<T extends { readonly atMs: number }>(
+  requests: readonly T[],
   nowMs: number,
-): readonly StartRequest[] {
+): readonly T[] {
   return requests.filter(({ atMs }) => nowMs - atMs < rememberedMs);
 }
 

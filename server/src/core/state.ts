@@ -165,6 +165,8 @@ export interface MutableRun {
   generation: number;
   /** How its generations began, but for the first; oldest first. */
   rewinds: readonly RewindNote[];
+  /** Those of earlier incarnations, as long as their requests are remembered: sent again, they change nothing. They count among no generations. */
+  earlierRewinds: readonly RewindNote[];
 }
 
 /** How a generation of a run began. */
@@ -175,6 +177,8 @@ export interface RewindNote {
   readonly requestId: string;
   /** SHA-256 of the request. */
   readonly digest: Uint8Array;
+  /** When it was decided, in ms since the Unix epoch. */
+  readonly atMs: number;
 }
 
 /** That the function of a run began its present incarnation. */

@@ -1,8 +1,9 @@
 // Goal: what ended before the point of a rewind, or belongs to an earlier incarnation, stays as it is.
 import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { describe, expect, it } from "vitest";
-import { beforeTask, rewindRun, terminateRun } from "../support/commands.js";
+import { beforeTask, continueRun, rewindRun, startRun, terminateRun } from "../support/commands.js";
 import {
   cancelRequested,
   completed,
@@ -14,7 +15,10 @@ import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
 import { proposalEnded, proposed } from "../support/proposals.js";
 import { Scenario } from "../support/scenario.js";
+import { fingerprint, START_MS } from "../support/values.js";
 
+const dayMs = 24 * 60 * 60 * 1000;
+const plan = planOf({ only: {} }, "only");
 const { CANCELLED, COMPLETED, READY } = TaskStatus;
 
 describe("a rewind of a stopped run to an event", () => {
@@ -67,5 +71,44 @@ describe("a rewind in a later incarnation", () => {
     must(scenario, rewindRun(beforeTask("only")));
     expect(scenario.state).toMatchObject({ incarnation: 2, generation: 2 });
     expect(scenario.state.proposals[0]?.dropped).toBe(0);
+  });
+
+  it.each([
+    ["continued as new", (scenario: Scenario) => must(scenario, continueRun(2))],
+    [
+      "restarted",
+      (scenario: Scenario) => {
+        must(scenario, terminateRun());
+        const again = { onExisting: OnExisting.RESTART_CLOSED, requestId: "again" };
+        const { decision } = scenario.when(startRun(plan, again));
+        scenario.commit(decision.accepted ? decision.events : []);
+      },
+    ],
+  ])("knows a request again by which an earlier one went back, once it is %s", (_how, begin) => {
+    const scenario = Scenario.started(plan).given(leased(0, 1));
+    const asked = rewindRun(beforeTask("only"));
+    must(scenario, asked);
+    scenario.given(leased(0, 2, { attempt: 1 }));
+    begin(scenario);
+    expect(scenario.state).toMatchObject({ incarnation: 2, generation: 1, rewinds: [] });
+    scenario.when(asked).isExisting();
+    scenario
+      .when(rewindRun(beforeTask("only"), { digest: fingerprint(2) }))
+      .rejects("PAWL_FINGERPRINT_CONFLICT");
+    // Its rows give the requests back, too.
+    must(scenario, rewindRun(beforeTask("only"), { requestId: "another" }));
+    expect(scenario.state).toMatchObject({ incarnation: 2, generation: 2 });
+    expect(scenario.state.earlierRewinds).toMatchObject([{ generation: 2, atMs: START_MS }]);
+  });
+
+  it("forgets such a request a day later, when it begins once more", () => {
+    const scenario = Scenario.started(plan).given(leased(0, 1));
+    must(scenario, rewindRun(beforeTask("only")));
+    scenario.at(dayMs - 1).given(leased(0, 2, { attempt: 1 }));
+    must(scenario, continueRun(2));
+    expect(scenario.state.earlierRewinds).toHaveLength(1);
+    scenario.at(dayMs).given(leased(0, 3, { attempt: 1 }));
+    must(scenario, continueRun(3));
+    expect(scenario.state.earlierRewinds).toEqual([]);
   });
 });

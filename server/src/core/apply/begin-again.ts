@@ -4,7 +4,8 @@ import { equalBytes } from "../identity/content-digest.js";
 import { compileRecordedPlan } from "../plan/compile-recorded.js";
 import { presentPlan } from "../plan/plan-versions.js";
 import type { CompiledPlan } from "../plan/task-spec.js";
-import type { MutableObligation, MutableRun } from "../state.js";
+import { freshRequests } from "../start-requests.js";
+import type { MutableObligation, MutableRun, RewindNote } from "../state.js";
 import type { ApplyHooks } from "./hooks.js";
 import { leaveChildren } from "./indices.js";
 import { forgetContent } from "./obligations.js";
@@ -13,7 +14,7 @@ import { announceReady, emptyRun, newTask } from "./run-started.js";
 /**
  * The next incarnation of a run. Its names and versions stay; of what it did before, everything is in the history alone: no step, operation, wait
  * or review of an earlier incarnation is ever taken for one of this one. Proposals and signals stay, under numbers that never come again: a signal that no wait
- * took is carried on, of the others the request alone is remembered. So do obligations: what is owed stays owed.
+ * took is carried on, of the others the request alone is remembered, and so are the requests of rewinds. So do obligations: what is owed stays owed.
  *
  * @param parts what is otherwise than in an empty run, besides that.
  */
@@ -40,6 +41,7 @@ export function beginAgain(
     ...{ obligations, openObligations, openChildren, parent, legalHold },
     ...{ namespace, runId, workflow, fingerprint, leaseVersionBase, proposals, proposalsByKey },
     proposalBase: proposals.length,
+    earlierRewinds: keepRewinds(run, meta.atMs),
     incarnation,
     version: version + 1,
     begunAtEvent: meta.number,
@@ -56,6 +58,16 @@ export function beginAgain(
 export function announceAgain(run: MutableRun, hooks: ApplyHooks): void {
   hooks.deadlineMoved(run);
   announceReady(run, hooks);
+}
+
+/** Whoever asked for a rewind may send the same again. Shared while there is none. */
+function keepRewinds(
+  { rewinds, earlierRewinds }: MutableRun,
+  nowMs: number,
+): readonly RewindNote[] {
+  return rewinds.length === 0 && earlierRewinds.length === 0
+    ? earlierRewinds
+    : freshRequests([...earlierRewinds, ...rewinds], nowMs);
 }
 
 /** Nobody asks for it any more; while it is open its content is still to be sent. */

@@ -45,7 +45,8 @@ export function applyRunRewound(
   goOn(run, event, meta);
   indexAnew(run);
   const { requestId, digest } = event;
-  const note = { generation, event: meta.number, requestId, digest: keepBytes(digest) };
+  const kept = { requestId, digest: keepBytes(digest), atMs: meta.atMs };
+  const note = { generation, event: meta.number, ...kept };
   run.rewinds = [...run.rewinds, note];
   announce(run, event, { meta, hooks });
 }

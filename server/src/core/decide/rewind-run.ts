@@ -15,7 +15,7 @@ import {
   type Rejection,
   staleVersion,
 } from "../rejection.js";
-import type { Run } from "../state.js";
+import type { RewindNote, Run } from "../state.js";
 import { isRunOpen, runStatusName, taskStatusName } from "../transitions.js";
 import { closeTaskReview } from "./close-reviews.js";
 import { endProposal } from "./end-proposal.js";
@@ -48,7 +48,8 @@ export function decideRetryRun(run: Run, command: RetryRun, ctx: DecideContext):
 
 function findRepeat(run: Run, command: RewindRun | RetryRun): Decision | undefined {
   const { requestId, digest, expectedVersion, dryRun } = command;
-  const note = dryRun ? undefined : run.rewinds.find((known) => known.requestId === requestId);
+  const isSame = (known: RewindNote): boolean => known.requestId === requestId;
+  const note = dryRun ? undefined : (run.rewinds.find(isSame) ?? run.earlierRewinds.find(isSame));
   if (note !== undefined) {
     return equalBytes(note.digest, digest)
       ? acceptExisting()

@@ -102,6 +102,7 @@ function restoreHead(row: RunRowShape, plan: CompiledPlan | undefined): MutableR
     continued: row.continued && { startInput: undefined, ...row.continued },
     generation: Math.max(1, row.generation),
     rewinds: row.rewinds.length === 0 ? base.rewinds : row.rewinds,
+    earlierRewinds: row.earlierRewinds.length === 0 ? base.earlierRewinds : row.earlierRewinds,
   };
 }
 

@@ -191,6 +191,7 @@ function rowOfRun(run: Run, chunk: ChunkMark): RunRowShape {
     continued: run.continued === undefined ? undefined : { ...run.continued },
     generation: laterGeneration(run.generation),
     rewinds: run.rewinds.map((note) => ({ ...note })),
+    earlierRewinds: run.earlierRewinds.map((note) => ({ ...note })),
   };
 }
 

@@ -196,6 +196,7 @@ export interface RunRowShape {
   legalHold?: LegalHoldShape | undefined;
   generation: number;
   rewinds: RewindRowShape[];
+  earlierRewinds: RewindRowShape[];
 }
 
 /** Appends the fields of a `pawl.log.v1.RunRow`. */
@@ -458,6 +459,12 @@ export function writeRunRow(w: WireWriter, m: RunRowShape): void {
     writeRewindRow(w, item);
     w.end(at);
   }
+  for (const item of m.earlierRewinds) {
+    w.tag(626);
+    const at = w.begin();
+    writeRewindRow(w, item);
+    w.end(at);
+  }
   if (m.deletion !== undefined) {
     w.tag(666);
     const at = w.begin();
@@ -531,6 +538,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
   let legalHold: LegalHoldShape | undefined;
   let generation: number = 0;
   const rewinds: RewindRowShape[] = [];
+  const earlierRewinds: RewindRowShape[] = [];
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -718,6 +726,10 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
         rewinds.push(readRewindRow(r, r.enter()));
         r.leave(end);
         break;
+      case 626:
+        earlierRewinds.push(readRewindRow(r, r.enter()));
+        r.leave(end);
+        break;
       case 666:
         deletion = readDeletionRow(r, r.enter());
         r.leave(end);
@@ -788,6 +800,7 @@ export function readRunRow(r: WireReader, end: number): RunRowShape {
     legalHold,
     generation,
     rewinds,
+    earlierRewinds,
   };
 }
 
@@ -810,6 +823,7 @@ export interface RewindRowShape {
   event: number;
   requestId: string;
   digest: Uint8Array;
+  atMs: number;
 }
 
 /** Appends the fields of a `pawl.log.v1.RewindRow`. */
@@ -830,6 +844,10 @@ export function writeRewindRow(w: WireWriter, m: RewindRowShape): void {
     w.tag(34);
     w.bytes(m.digest);
   }
+  if (!Object.is(m.atMs, 0)) {
+    w.tag(41);
+    w.double(m.atMs);
+  }
 }
 
 /** Reads the fields of a `pawl.log.v1.RewindRow` up to `end`, which is the reader's limit. */
@@ -838,6 +856,7 @@ export function readRewindRow(r: WireReader, end: number): RewindRowShape {
   let event: number = 0;
   let requestId: string = "";
   let digest: Uint8Array = EMPTY_BYTES;
+  let atMs: number = 0;
   while (r.pos < end) {
     const tag = r.tag();
     switch (tag) {
@@ -853,6 +872,9 @@ export function readRewindRow(r: WireReader, end: number): RewindRowShape {
       case 34:
         digest = r.bytes();
         break;
+      case 41:
+        atMs = r.double();
+        break;
       default:
         r.skip(tag);
     }
@@ -862,6 +884,7 @@ export function readRewindRow(r: WireReader, end: number): RewindRowShape {
     event,
     requestId,
     digest,
+    atMs,
   };
 }
 
