@@ -9,7 +9,7 @@ export interface StartFacts extends FoundOpen {
   readonly version: string | undefined;
 }
 
-/** Records that a kernel opened a store, with the next commit. The first opening of an empty store is none: there was nothing to go on with. */
+/** Records that a kernel opened a store, with the next commit; until then it is listed, and in no row. The first opening of an empty store is none: there was nothing to go on with. */
 export function recordStart(loop: Loop, recovery: Recovery, facts: StartFacts): void {
   const { head, starts, storeRun, meta } = recovery;
   if (head.sequence === 0) {
@@ -31,6 +31,9 @@ export function recordStart(loop: Loop, recovery: Recovery, facts: StartFacts): 
     tailEvents: recovery.tailEvents,
     tailBytes: recovery.tailBytes,
   };
-  starts.add(started);
-  loop.appendWithNext(storeRun, () => [{ case: "kernelStarted", value: started }]);
+  starts.expect(started);
+  loop.appendWithNext(storeRun, () => {
+    starts.add(started);
+    return [{ case: "kernelStarted", value: started }];
+  });
 }

@@ -20,6 +20,7 @@ export const listedRunsMax = 10_000;
 export class Starts {
   #starts: KernelStartedShape[] = [];
   #changes = 0;
+  #pending: KernelStartedShape | undefined;
 
   /** Those of the meta row, and those that the tail of the store's own run tells of. @throws StoreDamaged */
   static read(store: Pick<Store, "get">, partition: number, tail: readonly EventSlice[]): Starts {
@@ -48,18 +49,25 @@ export class Starts {
 
   /** The oldest first. */
   list(): readonly KernelStartedShape[] {
-    return this.#starts;
+    return this.#pending === undefined
+      ? this.#starts
+      : [...this.#starts, this.#pending].slice(-startsMax);
   }
 
   /** One of them; 0: the last. */
   get(number: number): KernelStartedShape | undefined {
-    return number === 0
-      ? this.#starts.at(-1)
-      : this.#starts.find((start) => start.number === number);
+    const starts = this.list();
+    return number === 0 ? starts.at(-1) : starts.find((start) => start.number === number);
+  }
+
+  /** Lists one whose event is not made yet. The row does not name it: after a kill nothing else would tell of it. */
+  expect(start: KernelStartedShape): void {
+    this.#pending = start;
   }
 
   /** Adds one; one that is known already changes nothing. */
   add(start: KernelStartedShape): void {
+    this.#pending = undefined;
     if (start.number >= this.next) {
       this.#starts = [...this.#starts, start].slice(-startsMax);
       this.#changes++;

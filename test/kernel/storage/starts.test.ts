@@ -2,9 +2,13 @@ import { AdminService } from "@pawl/proto/v1/admin_service_pb.js";
 import { RecoveryClassSchema } from "@pawl/proto/v1/recovery_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { packNumbers, unpackNumbers } from "@pawl/server/kernel/starts.js";
+import { failNth, type StoreCall } from "@pawl/server/log/fault-plan.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startRun } from "../../core/support/commands.js";
 import { ClockedKernel } from "../../field-reports/support/clocked-kernel.js";
 import { claimAndHold, report, startTask } from "../../field-reports/support/leases.js";
+import { KeptKernel } from "../retention/support/kept-kernel.js";
+import { onePlan, runOf } from "./support/one-run.js";
 
 const { method: admin } = AdminService;
 const { method: runs } = RunService;
@@ -28,7 +32,7 @@ async function reportOfLast(): Promise<string[]> {
 }
 
 describe("a start of a kernel", () => {
-  test("is recorded with what it found, once something else is, and says whether the one before had closed", async () => {
+  test("is recorded with what it found, once something else is, and stays as it was", async () => {
     expect((await clocked.grpc.unary(admin.listStarts, {})).starts).toEqual([]);
     for (const runId of ["ready", "held"]) await startTask(clocked.grpc, runId);
     await claimAndHold(clocked.grpc, "held");
@@ -92,6 +96,59 @@ describe("a start of a kernel", () => {
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
     expect(pages).toEqual(["ready", "held", "lost"]);
+  });
+});
+
+/** The starts that a kernel knows, and whether the one before had closed in order. */
+async function startsOf(kept: KeptKernel): Promise<[number, boolean][]> {
+  const starts = kept.kernel.starts();
+  await kept.time.settle();
+  return (await starts).map(({ number, wasClosed }) => [number, wasClosed]);
+}
+
+async function startRunIn(kept: KeptKernel, runId: string): Promise<void> {
+  expect(await kept.reasonOf(runOf(runId), startRun(onePlan, { runId }))).toBe("accepted");
+}
+
+describe("a start after another", () => {
+  test("says whether the one before had closed", async () => {
+    const kept = await KeptKernel.create();
+    await startRunIn(kept, "r1");
+    kept.kill();
+    await kept.open();
+    await startRunIn(kept, "r2");
+    await kept.close();
+    await kept.open();
+    await startRunIn(kept, "r3");
+    expect(await startsOf(kept)).toEqual([
+      [1, false],
+      [2, true],
+    ]);
+    kept.kill();
+    await kept.open();
+    expect(await startsOf(kept)).toEqual([
+      [1, false],
+      [2, true],
+      [3, false],
+    ]);
+  });
+
+  test("is in no row before it is in the log", async () => {
+    const kept = await KeptKernel.create();
+    await startRunIn(kept, "r1");
+    kept.kill();
+    const rows: StoreCall[] = [];
+    await kept.open({
+      ...failNth("append", 1, "unknown-lost"),
+      after: (call) => {
+        if (call.verb === "putRows") rows.push(call);
+      },
+    });
+    await kept.time.advance(10_000);
+    expect(rows).not.toEqual([]);
+    kept.kill();
+    await kept.open();
+    expect(await startsOf(kept)).toEqual([[1, false]]);
   });
 });
 
