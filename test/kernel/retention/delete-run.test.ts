@@ -1,23 +1,24 @@
 import type { StartRun } from "@pawl/server/core/command.js";
 import type { Run } from "@pawl/server/core/state.js";
-import {
-  type Fault,
-  type FaultPlan,
-  failNth,
-  type StoreCall,
-} from "@pawl/server/log/fault-plan.js";
+import { Sweeper } from "@pawl/server/kernel/storage/sweeper.js";
+import type { Fault, FaultPlan, StoreCall } from "@pawl/server/log/fault-plan.js";
 import { describe, expect, it } from "vitest";
 import {
   completeTask,
   deleteRun,
+  inputWait,
   intend,
   leaseTask,
   observe,
+  provideInput,
   sendSignal,
   startRun,
+  suspend,
 } from "../../core/support/commands.js";
 import { MAIL_KEY } from "../../core/support/events.js";
 import { fingerprint, payload } from "../../core/support/values.js";
+import { MemoryKernel, testFence, testPartition } from "../../support/kernel.js";
+import { HookedStore } from "../storage/support/hooked-store.js";
 import { onePlan, runOf } from "../storage/support/one-run.js";
 import { KeptKernel } from "./support/kept-kernel.js";
 
@@ -48,6 +49,36 @@ class NthWrite implements FaultPlan {
   }
 }
 
+/** Fails one read of a page. */
+class NthRead implements FaultPlan {
+  readonly #at: number;
+  #reads = 0;
+
+  constructor(at: number) {
+    this.#at = at;
+  }
+
+  /** True once it has failed. */
+  get isOver(): boolean {
+    return this.#reads >= this.#at;
+  }
+
+  before({ verb }: StoreCall): Fault {
+    this.#reads += verb === "read" ? 1 : 0;
+    return verb === "read" && this.#reads === this.#at ? "fail" : "ok";
+  }
+}
+
+const living = runOf("living");
+const beginLiving: StartRun = startRun(onePlan, { runId: "living" });
+
+/** A run that waits for somebody's approval. */
+async function waitingRun(kept: KeptKernel): Promise<void> {
+  expect(await kept.reasonOf(living, beginLiving)).toBe("accepted");
+  expect(await kept.reasonOf(living, leaseTask(0))).toBe("accepted");
+  expect(await kept.reasonOf(living, suspend(1, { waits: [inputWait()] }))).toBe("accepted");
+}
+
 /** A run with an operation and a large step of history, that has ended. */
 async function endedRun(kept: KeptKernel, runId = "r1", size = 10): Promise<void> {
   const run = runOf(runId);
@@ -60,6 +91,22 @@ async function endedRun(kept: KeptKernel, runId = "r1", size = 10): Promise<void
   expect(await kept.reasonOf(run, completeTask(1, { output: payload("x".repeat(size)) }))).toBe(
     "accepted",
   );
+}
+
+/** Opens a kernel and lets it sweep. True when it was serving, and stopped for the fault. */
+async function stopsAt(kept: KeptKernel, fault: NthRead): Promise<boolean> {
+  const isOpen = await kept.open(fault).then(
+    () => true,
+    () => false,
+  );
+  if (!isOpen) {
+    expect(fault.isOver).toBe(true);
+    return false;
+  }
+  await kept.time.advance(10_000);
+  const answer = fault.isOver ? "PAWL_UNAVAILABLE" : "existing";
+  expect(await kept.reasonOf(living, beginLiving)).toBe(answer);
+  return fault.isOver;
 }
 
 async function listed(kept: KeptKernel): Promise<string[]> {
@@ -173,25 +220,46 @@ describe("a tombstone whose time is over", () => {
 
 describe("a store that fails while it is swept", () => {
   it("is never taken for one that has nothing: the kernel stops, and the next one goes on", async () => {
-    for (let read = 1; read < 30; read++) {
+    let stopped = 0;
+    for (let read = 1; ; read++) {
       const kept = await KeptKernel.create();
+      await waitingRun(kept);
       await endedRun(kept);
       await kept.ask(target, deleteRun());
-      await kept.time.advance(1_500);
+      await kept.time.advance(1_050);
       kept.kill();
-      const opened = kept.open(failNth("read", read, "fail")).then(
-        () => true,
-        () => false,
-      );
-      if (await opened) {
-        await kept.time.advance(10_000);
-      }
+      expect(await kept.rows(), `read ${read}`).toMatchObject({ sweep: 1, tombstone: 1, run: 2 });
+      const fault = new NthRead(read);
+      stopped += (await stopsAt(kept, fault)) ? 1 : 0;
       kept.kill();
       await kept.open();
       await kept.time.advance(10_000);
       expect(await kept.reasonOf(target, begin)).toBe("PAWL_RUN_DELETED");
+      expect(await kept.reasonOf(living, provideInput())).toBe("accepted");
       await kept.close();
-      expect(await kept.rows(), `read ${read}`).toEqual({ tombstone: 1 });
+      const rows = await kept.rows();
+      expect(rows, `read ${read}`).toMatchObject({ tombstone: 1, run: 1, name: 1 });
+      expect(rows["sweep"], `read ${read}`).toBeUndefined();
+      expect(await kept.problems(), `read ${read}`).toEqual([]);
+      if (!fault.isOver) {
+        break;
+      }
     }
+    // Those of the sweep among them: a read of each kind of rows, and of what is to be swept.
+    expect(stopped).toBeGreaterThan(10);
+  });
+
+  it("ends the kernel, also when nobody else sees the failure", async () => {
+    const memory = await MemoryKernel.create();
+    const { loop, store, recovery } = memory.kernel;
+    const failing = new HookedStore(store);
+    const gone = new Error("disk gone");
+    failing.beforeRead = () => Promise.reject(gone);
+    const sweeper = new Sweeper({
+      ...{ store: failing, fence: testFence, partition: testPartition, timers: memory.time, loop },
+      ...{ storeRun: recovery.storeRun, horizonSequence: () => loop.durableSequence },
+    });
+    await sweeper.sweep();
+    expect(memory.kernel.failure).toBe(gone);
   });
 });
