@@ -18,6 +18,7 @@ import {
 import { Machine } from "../support/machine.js";
 import { planOf, type TaskParts } from "../support/plans.js";
 import { reportLines, reportWords } from "../support/report.js";
+import { revisePlan } from "../support/revisions.js";
 import { failure } from "../support/values.js";
 
 const at0 = { retry: { initialMs: 0, jitter: 0 } };
@@ -193,4 +194,11 @@ test("what a person ended by hand is reconciled: no attempt of it said so", () =
   const machine = started({ only: {} });
   machine.do(changeTask({ case: "completed", output: undefined }, 0));
   expect(reportWords(machine)).toEqual(["only RECONCILED"]);
+});
+
+test("what a revision of the plan took away stays on a line of its own, as superseded", () => {
+  const machine = started({ first: {}, old: {} });
+  machine.do(leaseTask(1));
+  machine.do(revisePlan(1, { first: {}, new: {} }));
+  expect(reportWords(machine)).toEqual(["first WAITING", "old SUPERSEDED", "new WAITING"]);
 });
