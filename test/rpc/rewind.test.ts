@@ -2,7 +2,7 @@ import { RunStatus, TaskStatus } from "@pawl/proto/v1/run_pb.js";
 import { RunService } from "@pawl/proto/v1/run_service_pb.js";
 import { describe, expect, it } from "vitest";
 import { eachTestServer } from "./support/each-test-server.js";
-import { claim, complete, leasedRun } from "./support/fixtures.js";
+import { claim, complete, leasedRun, textOf } from "./support/fixtures.js";
 
 const { method: run } = RunService;
 const server = eachTestServer();
@@ -50,9 +50,14 @@ describe("RewindRun", () => {
     const { grpc } = server;
     const offer = await leasedRun(grpc, "waits");
     const { runId } = offer;
+    await complete(grpc, offer, "first");
+    const first = await grpc.unary(run.getResult, { runId });
+    expect(textOf(first.result?.output)).toBe('"first"');
     await grpc.unary(run.rewindRun, { runId, requestId: "w1", to: { case: "event", value: 1 } });
     const waiting = grpc.unary(run.getResult, { runId, wait: { seconds: 40n } });
     await complete(grpc, await claim(grpc, offer.kind), "second");
-    expect((await waiting).result?.status).toBe(RunStatus.COMPLETED);
+    const { result } = await waiting;
+    expect(result?.status).toBe(RunStatus.COMPLETED);
+    expect(textOf(result?.output)).toBe('"second"');
   });
 });
