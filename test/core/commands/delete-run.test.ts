@@ -1,3 +1,7 @@
+import { ParentClose } from "@pawl/proto/v1/obligation_pb.js";
+import { OperationScope } from "@pawl/proto/v1/operation_pb.js";
+import { OnExhausted } from "@pawl/proto/v1/plan_pb.js";
+import { ProposalStatus } from "@pawl/proto/v1/proposal_status_pb.js";
 import { RunStatus } from "@pawl/proto/v1/run_pb.js";
 import { OnExisting } from "@pawl/proto/v1/run_service_pb.js";
 import { compileRecordedPlan } from "@pawl/server/core/apply.js";
@@ -9,14 +13,19 @@ import { describe, expect, it } from "vitest";
 import {
   completeTask,
   deleteRun,
+  failTask,
   leaseTask,
   pauseRun,
   sendSignal,
+  settleObligation,
+  startChild,
   startRun,
   terminateRun,
 } from "../support/commands.js";
 import { completed, declared, leased, obligationMade, runClosed } from "../support/events.js";
+import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
+import { people, proposalEnded, propose, proposed } from "../support/proposals.js";
 import { Scenario } from "../support/scenario.js";
 import { fingerprint, START_MS } from "../support/values.js";
 
@@ -90,15 +99,6 @@ describe("DeleteRun", () => {
     scenario.when(deleteRun()).rejects(reason);
   });
 
-  it("is refused while it owes another run something", () => {
-    const scenario = Scenario.ofOne()
-      .at(50)
-      .given(leased(0, 1), obligationMade(1), completed(0, 1), runClosed(RunStatus.COMPLETED));
-    scenario
-      .when(deleteRun())
-      .rejects("PAWL_RUN_NEEDED", { id: "r1", by: "obligation", name: "r2", untilMs: 0 });
-  });
-
   it("is refused while the whole namespace is held, and with another version than expected", () => {
     const held = { ...keepForEver, hold: { atMs: 1, reason: "audit", principal: "p" } };
     const { decision } = ended().when(deleteRun(), { retentionOf: () => held });
@@ -121,6 +121,73 @@ describe("DeleteRun", () => {
     expect(asked(1099, { ...others, [name]: 1000 })).toBe(false);
     expect(asked(1100, { ...others, [name]: 1000 })).toBe(true);
     expect(asked(1_000_000, { ...others, [name]: undefined })).toBe(false);
+  });
+});
+
+describe("DeleteRun of what is needed", () => {
+  it("is refused while it owes another run something", () => {
+    const scenario = Scenario.ofOne()
+      .at(50)
+      .given(leased(0, 1), obligationMade(1), completed(0, 1), runClosed(RunStatus.COMPLETED));
+    scenario
+      .when(deleteRun())
+      .rejects("PAWL_RUN_NEEDED", { id: "r1", by: "obligation", name: "r2", untilMs: 0 });
+  });
+
+  it("is refused while an action of scope NAMESPACE is proposed", () => {
+    const scenario = Scenario.empty();
+    const proposal = propose(0, {
+      ...{ scope: OperationScope.NAMESPACE, key: "invoice-1", lease: undefined },
+    });
+    const { decision } = scenario.when(proposal, people.robot);
+    scenario.commit(decision.accepted ? decision.events : []);
+    scenario.when(deleteRun()).rejects("PAWL_PROPOSALS_OPEN", {
+      ...{ entity: "proposal", status: "open", command: "DeleteRun", legal: ["withdraw it"] },
+    });
+    scenario.given(proposalEnded(ProposalStatus.WITHDRAWN)).when(deleteRun()).records(deleted);
+  });
+
+  it("is refused while its child runs, and while the order to end that has not arrived", () => {
+    const scenario = Scenario.ofOne().given(leased(0, 1));
+    must(scenario, startChild(1, ParentClose.CANCEL));
+    must(scenario, settleObligation());
+    const need = { id: "r1", name: "r1/1/only/part", untilMs: 0 };
+    // Between the end of the run and what follows in the same commit.
+    scenario.given(completed(0, 1), runClosed(RunStatus.COMPLETED));
+    scenario.when(deleteRun()).rejects("PAWL_RUN_NEEDED", { ...need, by: "child" });
+    scenario.commit([]);
+    scenario.when(deleteRun()).rejects("PAWL_RUN_NEEDED", { ...need, by: "obligation" });
+    must(scenario, settleObligation({ obligation: 1 }));
+    scenario.when(deleteRun()).records(deleted);
+  });
+
+  it("is refused while a review of it is open", () => {
+    const scenario = Scenario.ofOne({
+      retry: { attemptsMax: 1, onExhausted: OnExhausted.ASK },
+    }).given(leased(0, 1));
+    must(scenario, failTask(1));
+    // A run that ends closes it before: nothing else lets it end.
+    scenario.given(runClosed(RunStatus.TERMINATED));
+    scenario
+      .when(deleteRun(), { runNumber: 7 })
+      .rejects("PAWL_RUN_NEEDED", { id: "r1", by: "review", name: "7-0", untilMs: 0 });
+  });
+
+  it("is refused while its approvals are kept for their audit", () => {
+    const approvals = keeping({ approvalsMs: 1000 });
+    const scenario = Scenario.ofOne()
+      .at(50)
+      .given(leased(0, 1), proposed(), proposalEnded(ProposalStatus.WITHDRAWN))
+      .at(100);
+    must(scenario, completeTask(1));
+    scenario
+      .at(1099)
+      .when(deleteRun(), approvals)
+      .rejects("PAWL_RUN_NEEDED", {
+        ...{ id: "r1", by: "approvals", name: "", untilMs: START_MS + 1100 },
+      });
+    scenario.at(1100).when(deleteRun(), approvals).records(deleted);
+    ended().at(1099).when(deleteRun(), approvals).records(deleted);
   });
 });
 

@@ -7,7 +7,13 @@ import { restoreRun } from "@pawl/server/core/rows/rows-to-run.js";
 import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
 import { explainRun } from "@pawl/server/core/view/why.js";
 import { describe, expect, it } from "vitest";
-import { confirmCancel, continueRun, startRun, terminateRun } from "../support/commands.js";
+import {
+  confirmCancel,
+  continueRun,
+  rewindRun,
+  startRun,
+  terminateRun,
+} from "../support/commands.js";
 import {
   cancelRequested,
   completed,
@@ -22,6 +28,7 @@ import {
   taskCancelled,
   timerDeclared,
 } from "../support/events.js";
+import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
 import { failure, START_MS } from "../support/values.js";
@@ -173,5 +180,23 @@ describe("why a run is not finished", () => {
     expect(scenario.when(terminateRun()).summary()).toBe("runClosed");
     scenario.commit([runClosed(RunStatus.TERMINATED)]);
     expect(why(scenario, 100)).not.toContain("timeout");
+  });
+});
+
+describe("a run that goes back", () => {
+  it("after its end has all of its timeout again", () => {
+    const scenario = bounded();
+    scenario.at(1000).when(expire).records(runTimedOut());
+    must(scenario.at(5000), rewindRun(1));
+    expect(scenario.state).toMatchObject({ status: RunStatus.RUNNING, timedOut: false });
+    expect(runDeadlineMs(scenario.state)).toBe(START_MS + 6000);
+    scenario.at(5999).when(expire).isExisting();
+    scenario.at(6000).when(expire).records(runTimedOut());
+  });
+
+  it("while it is open keeps its deadline", () => {
+    const scenario = bounded().given(leased(0, 1));
+    must(scenario.at(400), rewindRun(1));
+    expect(runDeadlineMs(scenario.state)).toBe(START_MS + 1000);
   });
 });

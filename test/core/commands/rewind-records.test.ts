@@ -1,6 +1,17 @@
 import { TaskStatus } from "@pawl/proto/v1/run_pb.js";
+import type { MakeObligation } from "@pawl/server/core/command.js";
 import { describe, expect, it } from "vitest";
-import { beforeTask, rewindRun, sendSignal } from "../support/commands.js";
+import {
+  beforeTask,
+  leaseTask,
+  recordStep,
+  rewindRun,
+  sendSignal,
+  settleObligation,
+  signalWait,
+  startChild,
+  suspend,
+} from "../support/commands.js";
 import {
   calledTask,
   completed,
@@ -16,7 +27,7 @@ import {
 import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
-import { START_MS } from "../support/values.js";
+import { fingerprint, payload, START_MS } from "../support/values.js";
 
 const { CANCELLED, COMPLETED, READY } = TaskStatus;
 
@@ -159,5 +170,57 @@ describe("a message that was taken after the point", () => {
     );
     must(scenario, rewindRun(beforeTask("one")));
     expect(scenario.state.signals[0]?.takenBy).toBe(1);
+  });
+});
+
+/** The task has recorded `draw` (event 3), then taken update `u1` and answered it. */
+function updated(): Scenario {
+  const subject = { case: "update", value: { update: "go" } } as const;
+  return Scenario.ofOne().given(
+    leased(0, 1),
+    stepRecorded(0, 1, { name: "draw" }),
+    suspended(0, 1, { opened: [signalDeclared({ subject })] }),
+    signalReceived({ requestId: "u1", update: true }),
+    signalTaken(0, 0),
+    leased(0, 2, { attempt: 1 }),
+    stepRecorded(0, 2, { name: "$answer", key: "0", answers: 0, value: payload("first") }),
+  );
+}
+
+describe("an update that was answered after the point", () => {
+  it.each([false, true])("is given again and answered anew, messages dropped: %s", (drops) => {
+    const scenario = updated();
+    expect(scenario.state.signals[0]?.answer).toMatchObject({ result: payload("first") });
+    must(scenario, rewindRun(beforeTask("only", "draw"), { dropsMessages: drops }));
+    expect(scenario.state.signals[0]?.takenBy).toBeUndefined();
+    expect(scenario.state.keptSignalCount).toBe(1);
+    must(scenario, leaseTask(0));
+    const subject = { case: "update", update: "go", timeoutMs: undefined } as const;
+    must(scenario, suspend(3, { waits: [signalWait(undefined, { subject })] }));
+    expect(scenario.state.signals[0]?.takenBy).toBe(1);
+    must(scenario, leaseTask(0));
+    const answer = { name: "$answer", key: "0", answers: 0, value: payload("second") };
+    must(scenario, recordStep(4, answer));
+    expect(scenario.state.signals[0]?.answer).toMatchObject({ result: payload("second") });
+  });
+});
+
+describe("a child that was started after the point", () => {
+  it("is found again by its name, and is not started twice", () => {
+    const scenario = Scenario.ofOne().given(leased(0, 1), stepRecorded(0, 1, { name: "draw" }));
+    must(scenario, startChild(1));
+    must(scenario, settleObligation());
+    must(scenario, rewindRun(beforeTask("only", "draw")));
+    must(scenario, leaseTask(0));
+    const { reply } = scenario.when(startChild(2)).isExisting();
+    expect(reply).toMatchObject({ obligation: 0 });
+    expect(scenario.state.obligations).toMatchObject([
+      { declaration: { runId: "r1/1/only/part" } },
+    ]);
+    const other = {
+      ...startChild(2).order,
+      fingerprint: fingerprint(5),
+    } as MakeObligation["order"];
+    scenario.when(startChild(2, undefined, { order: other })).rejects("PAWL_FINGERPRINT_CONFLICT");
   });
 });

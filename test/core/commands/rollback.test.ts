@@ -13,15 +13,19 @@ import { splitRows } from "@pawl/server/core/rows/run-to-rows.js";
 import type { Run } from "@pawl/server/core/state.js";
 import { describe, expect, it } from "vitest";
 import {
+  beforeTask,
   callTasks,
   cancelRun,
   completeTask,
   confirmCancel,
   failTask,
   intend,
+  observe,
   reconcile,
   recordStep,
   resolveReview,
+  retryRun,
+  rewindRun,
   terminateRun,
 } from "../support/commands.js";
 import {
@@ -39,9 +43,10 @@ import {
   stepRecorded,
   taskCancelled,
 } from "../support/events.js";
+import { must } from "../support/go.js";
 import { planOf } from "../support/plans.js";
 import { Scenario } from "../support/scenario.js";
-import { failure } from "../support/values.js";
+import { failure, payload } from "../support/values.js";
 
 const { CANCELLED, COMPLETED, FAILED, LEASED, NEEDS_REVIEW, READY } = TaskStatus;
 const { IN_DOUBT, INTENDED } = OperationStatus;
@@ -281,5 +286,36 @@ describe("what rolls back", () => {
     rolling()
       .when(callTasks(1, ["other"], [], { task: 1 }))
       .rejects("PAWL_ILLEGAL_TRANSITION");
+  });
+});
+
+describe("what was rolled back", () => {
+  const undone = (): Scenario => {
+    const scenario = rolling(
+      declared({ sinkKind: SinkKind.RECONCILABLE }),
+      observedResult(payload("paid")),
+    );
+    must(scenario, undoing());
+    must(scenario, observe("i9", { case: "result", value: payload("undone") }, UNDO_KEY));
+    must(scenario, completeTask(1, { task: 1 }));
+    expect(scenario.state.status).toBe(RunStatus.FAILED);
+    return scenario;
+  };
+
+  it("is not there to be reused: the run neither goes back before it, nor tries it again", () => {
+    undone().when(rewindRun(1)).rejects("PAWL_ROLLED_BACK");
+    undone()
+      .when(rewindRun(beforeTask("only")))
+      .rejects("PAWL_ROLLED_BACK");
+    undone().when(retryRun()).rejects("PAWL_ROLLED_BACK");
+  });
+
+  it("hinders nothing when there was nothing to undo", () => {
+    for (const command of [rewindRun(beforeTask("only")), retryRun()]) {
+      const scenario = rolling();
+      must(scenario, completeTask(1, { task: 1 }));
+      must(scenario, command);
+      expect(scenario.state.tasks[0]?.status).toBe(READY);
+    }
   });
 });

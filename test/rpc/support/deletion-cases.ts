@@ -5,7 +5,7 @@ import { type Case, noRun, refused } from "./error-case.js";
 const { method: run } = RunService;
 const { method: admin } = AdminService;
 
-/** Every documented error of what deletes, and of what keeps from it. */
+/** Documented errors of what deletes, and of what keeps from it; PAWL_PROPOSALS_OPEN and PAWL_RUN_NEEDED are in test/core/commands/delete-run.test.ts. */
 export const deletionCases: readonly Case[] = [
   refused(run.deleteRun, "NOT_FOUND PAWL_RUN_NOT_FOUND", () => noRun),
   refused(run.deleteRun, "FAILED_PRECONDITION PAWL_ILLEGAL_TRANSITION", ({ open }) => ({
